@@ -1,9 +1,9 @@
-"""Every comparison, one after the other, and what they come to: a table of how many times faster fcca is, and where not.
+"""Run every comparison and summarize them: how many times faster fcca is, and in which cases it is not.
 
 Run: python -m benchmarks [--quick] [--only NAME …] [--out DIR] [--list]
 
-Writes one record per script and summary.json into benchmarks/results/ (--quick: results/quick/). Exits with 1 where a script
-failed or was ended by its time limit; the others are run all the same. A missed bar is a measurement, no failure.
+Writes one record per script and summary.json into benchmarks/results/ (--quick: results/quick/). Exits with 1 if a script
+failed or was stopped by its time limit. The other scripts still run. A missed bar is a measurement, not a failure.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="two minutes: a small part of every comparison")
-    parser.add_argument("--only", nargs="+", metavar="NAME", choices=names, default=names, help="some of the scripts")
+    parser.add_argument("--quick", action="store_true", help="run a small part of every comparison, in two minutes")
+    parser.add_argument("--only", nargs="+", metavar="NAME", choices=names, default=names, help="run only these scripts")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the records are written")
     parser.add_argument("--list", action="store_true", help="print the commands and their limits, run nothing")
     return parser.parse_args()
 
 
 def say(text: str) -> None:
-    """Print at once: the next line may be a minute away."""
+    """Print immediately, because the next line may be a minute away."""
     print(text, flush=True)
 
 
 def main() -> int:
-    """Run; the exit code."""
+    """Run the scripts and return the exit code."""
     options = arguments()
     scripts = [script for script in _suite.SCRIPTS if script.name in options.only]
     if options.list:

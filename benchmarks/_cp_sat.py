@@ -1,6 +1,6 @@
-"""CP-SAT in a process of its own: ortools and highspy cannot be imported into one. Run by ``_peers.py``, not by hand.
+"""CP-SAT in a separate process, because ortools and highspy cannot be imported together. Started by ``_peers.py``.
 
-Reads pickled programs from its standard input, one after the other, and writes a pickled answer to each.
+Reads pickled programs from standard input, one after the other, and writes a pickled answer to each.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 from ortools.sat.python import cp_model
 
-# Any partial sum stays below 2^62, which CP-SAT's own checks for overflow want, with 4 bits to spare for its cuts.
+# Any partial sum stays below 2^62, as CP-SAT's overflow checks require, with 4 bits left for its cuts.
 LARGEST_SUM = 2**58
 
 
 def whole_numbers(values: np.ndarray) -> tuple[np.ndarray, float]:
-    """The values in whole numbers of 1 / scale, as fine as a sum of all of them in 64 bits allows; and the scale."""
+    """Convert values to whole multiples of 1 / scale, as fine as their sum in 64 bits allows. Return the scale too."""
     scale = LARGEST_SUM / max(float(np.abs(values).sum()), 1e-300)
     return np.rint(values * scale).astype(np.int64), scale
 
 
 def model_of(program: dict[str, Any]) -> tuple[cp_model.CpModel, list[Any]]:
-    """Every row of the program is a clause: exactly or at most one of some variables, those with a minus negated."""
+    """Build a model with one clause per row: exactly or at most one of some variables or negated variables."""
     model = cp_model.CpModel()
     columns = [model.new_bool_var("") for _ in range(program["n_columns"])]
     begin, column, sign = program["begin"], program["column"], program["sign"]

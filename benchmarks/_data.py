@@ -57,9 +57,9 @@ def _load(name: str) -> Dataset:
 
 
 def at_hand(names: Sequence[str], *, instead: Sequence[str] = (BREAST_CANCER,)) -> list[str]:
-    """Those of the data sets that are files in FCCA_DATA or in scikit-learn; says which are left out.
+    """List the data sets that are in FCCA_DATA or in scikit-learn, and print which are left out.
 
-    Where none is at hand: ``instead``.
+    If none is available, return ``instead``.
     """
     absent = []
     for name in names:
@@ -76,13 +76,13 @@ def at_hand(names: Sequence[str], *, instead: Sequence[str] = (BREAST_CANCER,)) 
 
 
 def load_frame(name: str) -> pd.DataFrame:
-    """One data set as a frame, features first, the last column named ``label``."""
+    """Load a data set as a frame with the features first and ``label`` as the last column."""
     data = _load(name)
-    return data.X.copy().assign(label=data.y)  # a copy is in one piece
+    return data.X.copy().assign(label=data.y)  # a copy is in one chunk
 
 
 def load_paper_data(name: str) -> PaperData:
-    """A data set of the paper, as the authors prepare it."""
+    """Load a data set of the paper, prepared as by the authors."""
     data = _load(name)
     training, external = data.split()
     X, y = data.X.to_numpy(dtype=np.float64), data.y.to_numpy()
@@ -93,5 +93,5 @@ def load_paper_data(name: str) -> PaperData:
 
 
 def paper_target() -> GradientBoostingClassifier:
-    """The paper's target model, unfitted."""
+    """Return the paper's target model, unfitted."""
     return GradientBoostingClassifier(n_estimators=100, max_depth=1, learning_rate=0.1, random_state=SEED)

@@ -1,7 +1,7 @@
-"""The peers of ``ensembles.py``: each solves one point of a case and says how long its solver took.
+"""The peers of ``ensembles.py``. Each solves one point of a case and measures the time of its solver.
 
-Gurobi, HiGHS and CP-SAT get the package's own tight program (cells instead of a big M), cut down to what the cost of a
-greedy answer leaves; treecf gets the classifier.
+Gurobi, HiGHS and CP-SAT get the package's tight program (cells instead of a big M), without the parts that cost more than a
+greedy solution. treecf gets the classifier.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ GUROBI_TOO_LARGE = 10010
 
 
 class Answer(NamedTuple):
-    """What a peer says about one point."""
+    """The result of a peer for one point."""
 
     outcome: str  # "proven", "given up" (time), "too large" (licence) or "wrong"
     cost: float = np.nan  # infinite where it is proven that there is no counterfactual
@@ -48,7 +48,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Case:
-    """One classifier and the rows that are asked about."""
+    """One classifier and the rows to explain."""
 
     data: str
     configuration: str
@@ -65,7 +65,7 @@ class Case:
         return self.engine().class_index(self.estimator.predict(self.X[self.rows]))
 
     def engine(self, method: str = "search", *, lands_on_edges: bool = False) -> CounterfactualEngine:
-        """An engine; where it lands on edges, a move costs as far as the nearest number in its cell, as in treecf."""
+        """Return an engine. With ``lands_on_edges``, a move ends at the nearest number of its cell, as in treecf."""
         engine = CounterfactualEngine(self.estimator, PROBLEM, method=method)
         engine.observe(self.X)
         if lands_on_edges:
@@ -73,12 +73,12 @@ class Case:
         return engine
 
     def solve(self, engine: CounterfactualEngine, which: Any = slice(None), **options: Any) -> Any:
-        """Answers for some of the points."""
+        """Solve some of the points."""
         return engine.solve(self.X, self.rows[which], self.own_class[which], feature_names=self.names, **options)
 
 
 def edges_of(engine: CounterfactualEngine) -> Floats:
-    """Rows in which every cut of every feature occurs, and the float32 above it: where treecf's moves land."""
+    """Return rows with every cut of every feature and the float32 above it, where treecf's moves end."""
     cells = engine.cells
     n_cuts = np.diff(cells.first_cut)
     rows = np.tile(cells.box_low, (2 * int(n_cuts.max()), 1))
@@ -100,7 +100,7 @@ class Tight(NamedTuple):
 
 
 class TightPeer:
-    """What the solvers of the tight program share: it is built by the package and its answer is costed in float64."""
+    """Base of the solvers of the tight program. The package builds it, and costs are computed in float64."""
 
     def __init__(self, case: Case, time_limit: float) -> None:
         self.case, self.time_limit = case, time_limit
@@ -132,7 +132,7 @@ class TightPeer:
         return Tight(aim, aim.program(reach, self.search.rules), greedy is not None)
 
     def run(self, program: TreeProgram) -> tuple[str, NDArray[np.bool_] | None, float]:
-        """Status, the steps taken and the seconds of the solve call."""
+        """Return the status, the steps taken and the seconds of the solve call."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -140,7 +140,7 @@ class TightPeer:
 
 
 def clauses(program: TreeProgram) -> tuple[csr_array, Floats, NDArray[np.bool_]]:
-    """The rows of a program, all of them "at most"; and which of them are "exactly"."""
+    """Return the rows of a program as "at most", and a mask of the rows that are "exactly"."""
     matrix, least, most = program.rows
     turned = np.isinf(most)
     sign = np.where(turned, -1.0, 1.0)
@@ -148,7 +148,7 @@ def clauses(program: TreeProgram) -> tuple[csr_array, Floats, NDArray[np.bool_]]
 
 
 class Gurobi(TightPeer):
-    """Gurobi, one thread, no gap allowed; rows and prices scaled as the package scales them for HiGHS."""
+    """Gurobi with one thread and no gap. Rows and costs are scaled as in the package for HiGHS."""
 
     name, module = "Gurobi", "gurobipy"
 
@@ -190,7 +190,7 @@ class Gurobi(TightPeer):
 
 
 class CpSat(TightPeer):
-    """CP-SAT, one worker, in a process of its own."""
+    """CP-SAT with one worker, in a separate process."""
 
     name, module = "CP-SAT", "ortools"
 
@@ -202,7 +202,7 @@ class CpSat(TightPeer):
 
     def run(self, program: TreeProgram) -> tuple[str, NDArray[np.bool_] | None, float]:
         matrix, most, is_exact = clauses(program)
-        # A literal is a variable, or 1 minus one: so many rows are "at most one literal".
+        # A literal is a variable, or 1 minus a variable. So every row is "at most one literal".
         assert np.array_equal(most, 1 - np.asarray((matrix < 0).sum(axis=1)).ravel())
         question = {
             "n_columns": matrix.shape[1],
@@ -227,7 +227,7 @@ class CpSat(TightPeer):
 
 
 class Highs:
-    """HiGHS as the package itself runs it: ``method="milp"``, which checks its answers and solves again where they fail."""
+    """HiGHS as in the package: ``method="milp"`` checks its solutions and solves again if a check fails."""
 
     name, module = "HiGHS", "scipy"
 
@@ -259,10 +259,10 @@ class Highs:
 
 
 class Treecf:
-    """treecf's exact search, with its warm start: weighted l1 in units of the range plus λ0 per feature, within the box.
+    """treecf's exact search, with its warm start: weighted l1 in units of the range plus λ0 per feature, within the range.
 
-    A move goes to the number of its cell that is nearest to x0, not to a training value. There is no setting for that, so
-    its costs are compared with those of this engine on the same landings.
+    A move ends at the number of its cell that is nearest to x0, not at a training value. There is no setting for that. So
+    its costs are compared with the costs of this engine for the same landings.
     """
 
     name, module = "treecf", "treecf"
@@ -278,9 +278,9 @@ class Treecf:
         self.explainer = treecf.Explainer(case.estimator, normalizers=width / PROBLEM.lambda1, constraints=box)
 
     def target(self, own_class: int) -> Any:
-        """The side of the raw score that the other class is on; a forest's is its probability of class 1."""
+        """Return the side of the raw score for the other class. For a forest, the score is the probability of class 1."""
         is_boosted = isinstance(self.case.estimator, GradientBoostingClassifier)
-        # Two probabilities that add up to 1 differ by the margin where each is half of it away from 1/2.
+        # Two probabilities that sum to 1 differ by the margin if each is half the margin away from 1/2.
         middle, step = (0.0, PROBLEM.margin) if is_boosted else (0.5, PROBLEM.margin / 2)
         if own_class == 0:
             return self.treecf.Target.raw(op=">=", value=middle + step)

@@ -29,7 +29,7 @@ MEASURES = {"accuracy": 1, "balanced accuracy": 1, "AUC": 1, "log-loss": -1}
 
 @dataclass
 class Fitted:
-    """Probabilities and figures of a fitted method; None where a figure does not exist."""
+    """Probabilities and figures of a fitted method; None if a figure does not exist."""
 
     probability: Floats
     seconds: float
@@ -42,35 +42,35 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Method:
-    """A way to classify. ``fit`` takes a split and the seconds it may take."""
+    """A way to classify. ``fit`` takes a split and a time limit in seconds."""
 
     name: str
     group: str
     fit: Callable[[Split, float], Fitted]
     #: Import name and distribution of an optional library.
     library: tuple[str, str] = ("sklearn", "scikit-learn")
-    #: Only the first splits, where a method is slow.
+    #: Number of splits, if a method is slow.
     most_splits: int = 10
     #: Files whose content decides the result, besides the method's module.
     depends_on: Callable[[], tuple[Path, ...]] = field(default=tuple)
 
     @property
     def missing(self) -> str:
-        """Why the method is skipped; empty where it is not."""
+        """Reason why the method is skipped; empty if it is not."""
         if importlib.util.find_spec(self.library[0]) is None:
             return f"{self.library[1]} is not installed (pip install 'fcca[bench]')"
         return ""
 
     @property
     def version(self) -> str:
-        """A text that changes where an earlier result no longer holds."""
+        """A string that changes if earlier results are no longer valid."""
         files = (Path(inspect.getfile(self.fit)), Path(_quality_tables.__file__), Path(__file__), *self.depends_on())
         return f"{importlib.metadata.version(self.library[1])}-{digest(files)}"
 
 
 @cache
 def digest(files: tuple[Path, ...]) -> str:
-    """Eight hexadecimal digits of the content of files."""
+    """Hash the content of files to eight hexadecimal digits."""
     found = hashlib.sha256()
     for path in files:
         found.update(path.read_bytes())
@@ -92,7 +92,7 @@ def timed() -> Iterator[Timer]:
 
 
 def leaf_probability(leaf: NDArray[Any], y: Integers, leaf_test: NDArray[Any], n_classes: int) -> Floats:
-    """Class shares of the training rows in each held-out row's leaf, (w + ½) / (n + K/2)."""
+    """Compute the class shares of the training rows in each held-out row's leaf, (w + ½) / (n + K/2)."""
     known, position = np.unique(np.concatenate([leaf, leaf_test]), return_inverse=True)
     weight = np.full((len(known), n_classes), SMOOTHING)
     np.add.at(weight, (position[: len(leaf)], y), 1.0)
@@ -101,14 +101,14 @@ def leaf_probability(leaf: NDArray[Any], y: Integers, leaf_test: NDArray[Any], n
 
 
 def smoothed(probability: Floats, n_rows: int) -> Floats:
-    """Probabilities of a model without leaves, off 0 and 1 as if all training rows were in one leaf."""
+    """Smooth the probabilities of a model without leaves, as if all training rows were in one leaf."""
     n_classes = probability.shape[1]
     found: Floats = (n_rows * probability + SMOOTHING) / (n_rows + SMOOTHING * n_classes)
     return found
 
 
 def measures(fitted: Fitted, y: Integers) -> dict[str, float]:
-    """Accuracy, balanced accuracy, AUC (one class against the rest, macro), log-loss and fidelity on held-out rows."""
+    """Compute accuracy, balanced accuracy, AUC (one-vs-rest, macro), log-loss and fidelity on held-out rows."""
     probability = fitted.probability / fitted.probability.sum(axis=1, keepdims=True)
     n_classes = probability.shape[1]
     predicted = probability.argmax(axis=1)

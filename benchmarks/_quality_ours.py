@@ -21,7 +21,7 @@ from fcca import FCCAClassifier, FCCADiscretizer, GTREDiscretizer, OptimalTreeCl
 DECILES = np.arange(1, 10) / 10
 #: Seconds of the search for the tree, which is then returned with its gap.
 TREE_SECONDS = 10.0
-#: Seconds for the counterfactuals; what is not found by then is left out.
+#: Seconds for the counterfactuals. Those not found by then are left out.
 SEARCH_SECONDS = 30.0
 #: The same for a black box that a user brings.
 TEACHER_SECONDS = 10.0

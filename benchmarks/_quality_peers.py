@@ -18,7 +18,7 @@ SEED = 0
 MAX_LEAVES = 8
 MAX_DEPTH = 4
 MOST_ALPHAS = 15
-ROWS_PER_LEAF = 10.0  # the paper's price of a leaf, in rows
+ROWS_PER_LEAF = 10.0  # the paper's penalty per leaf, in rows
 PYCONTREE_DEPTH = 3
 PYCONTREE_SECONDS = 20.0
 EBM_BAGS = 2
@@ -49,7 +49,7 @@ def cart_fitted(split: Split, tree: DecisionTreeClassifier, seconds: float) -> F
 
 
 def fit_pruned(split: Split, limit: float) -> Fitted:
-    """CART with the cost-complexity price of best accuracy in 5-fold cross-validation."""
+    """CART with the cost-complexity penalty of best accuracy in 5-fold cross-validation."""
     (X, _), tree = split.encoded, DecisionTreeClassifier(random_state=SEED)
     with timed() as timer:
         alphas = np.unique(np.maximum(tree.cost_complexity_pruning_path(X, split.y).ccp_alphas, 0.0))
@@ -62,7 +62,7 @@ def fit_pruned(split: Split, limit: float) -> Fitted:
 
 
 def fit_pycontree(split: Split, limit: float) -> Fitted:
-    """The optimal tree of depth 3 on the numbers themselves, at the paper's price of a leaf."""
+    """The optimal tree of depth 3 on the numbers themselves, with the paper's penalty per leaf."""
     from pycontree import ConTree
 
     X, X_test = split.encoded
@@ -98,7 +98,7 @@ def _contree_paths(node: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, ...]
 
 
 def fit_licketysplit(split: Split, limit: float) -> Fitted:
-    """LicketySPLIT at its default price of a leaf, on all thresholds that its own binarizer guesses."""
+    """LicketySPLIT with its default penalty per leaf, on all thresholds that its binarizer guesses."""
     from licketysplit import LicketySPLITClassifier, ThresholdGuessBinarizer
 
     X, X_test = split.encoded
@@ -186,7 +186,7 @@ def ebm() -> Any:
 CARTS = "CART"
 PEERS = "other trees"
 CEILINGS = "ceilings"
-#: Baselines of at most eight leaves, which the default is held to.
+#: Baselines with at most eight leaves, with which the default is compared.
 SMALL_CARTS = ("CART depth 3", "CART 8 leaves", "CART 8 leaves log-loss")
 
 METHODS = (

@@ -1,4 +1,4 @@
-"""Worker processes of the quality benchmark: one fit at a time each, ended where a fit runs past its limit."""
+"""Worker processes of the quality benchmark. Each runs one fit at a time and is stopped at the time limit."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any
 
 from _quality_fits import run_fit
 
-#: On a machine that others use too, a fit gets less than one core: the limit counts CPU seconds, and this times as many
-#: seconds end it in any case.
+#: On a shared machine, a fit gets less than one core. The limit is in CPU seconds, and a fit is stopped after this many
+#: times the limit in any case.
 PATIENCE = 4.0
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "LOKY_MAX_CPU_COUNT")
 DONE, TIMEOUT, FAILED = "done", "time limit", "failed"
@@ -34,7 +34,7 @@ Outcome = dict[str, Any]
 
 
 def serve(pipe: Connection) -> None:
-    """Fit what is asked for until the pipe is closed."""
+    """Run the requested fits until the pipe is closed."""
     from _quality_methods import METHODS
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # some libraries print from C++
@@ -77,7 +77,7 @@ class Worker:
         self.next()
 
     def next(self) -> None:
-        """Ask for the next fit; without one the worker is free."""
+        """Request the next fit. If there is none, the worker is free."""
         if self.cell is None or not self.left:
             self.cell = None
             return
@@ -117,7 +117,7 @@ class Worker:
 def run_cells(
     cells: Sequence[Cell], n_workers: int, limit: float, deadline: float, keep: Callable[[Outcome], None]
 ) -> Mapping[str, int]:
-    """Fit the cells in their order until the deadline; returns how many fits were made and how many are left."""
+    """Fit the cells in order until the deadline. Return the number of finished and of remaining fits."""
     os.environ.update(dict.fromkeys(THREADS, "1"))
     waiting, n_done = deque(cells), 0
     workers = [Worker(limit) for _ in range(min(n_workers, len(cells)))]

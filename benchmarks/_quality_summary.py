@@ -31,7 +31,7 @@ class Interval(NamedTuple):
 
     @classmethod
     def corrected(cls, differences: Sequence[float], n_held_out: float, n_training: float) -> Interval:
-        """Nadeau and Bengio's interval: splits share training rows, so 1/J + held-out rows / training rows for 1/J."""
+        """Compute Nadeau and Bengio's interval. Splits share rows, so 1/J becomes 1/J + held-out / training rows."""
         n = len(differences)
         if n < 2:
             return cls(float(np.mean(differences)), np.nan)
@@ -40,11 +40,11 @@ class Interval(NamedTuple):
 
     @property
     def sign(self) -> int:
-        """1 or -1 where the interval leaves out zero, otherwise 0."""
+        """1 or -1 if the interval excludes zero, otherwise 0."""
         return int(self.mean - self.half > 0) - int(self.mean + self.half < 0)
 
     def text(self, direction: int) -> str:
-        """In hundredths, with a mark where the interval leaves out zero."""
+        """Format the interval in hundredths, with a mark if it excludes zero."""
         mark = {1: " ▲", -1: " ▼", 0: ""}[self.sign * direction]
         half = "" if np.isnan(self.half) else f" ± {100 * self.half:.1f}"
         return f"{100 * self.mean:+.1f}{half}{mark}"
@@ -81,7 +81,7 @@ def printed(title: str, lines: Sequence[dict[str, Any]]) -> None:
 
 
 def keep_fits(outcomes: Sequence[Outcome], half: str) -> None:
-    """How many fits of each method there are, and how many ended otherwise."""
+    """Record the number of fits of each method, and of fits that did not finish."""
     lines = []
     for name in METHODS:
         states = [one["status"] for one in outcomes if one["method"] == name]
@@ -175,7 +175,7 @@ def keep_differences(intervals: dict[str, dict[tuple[str, str], Interval]], othe
 
 
 def keep_tables(frame: pd.DataFrame, intervals: dict[str, dict[tuple[str, str], Interval]], half: str) -> None:
-    """The default beside CART of depth 3, table by table, with a mark where it is too far behind."""
+    """Compare the default with CART of depth 3, table by table, and mark tables where it is too far behind."""
     means = {measure: table_means(frame, measure) for measure in BARS}
     lines = []
     for table in sorted(set(frame["table"])):
@@ -203,7 +203,7 @@ def too_far_behind(intervals: dict[str, dict[tuple[str, str], Interval]], table:
 
 
 def mean_gains(intervals: dict[str, dict[tuple[str, str], Interval]], name: str) -> dict[str, float]:
-    """By how much the default is better than another method, mean over the tables, by measure."""
+    """Compute the mean gain of the default over another method for each measure, over the tables."""
     gains = {}
     for measure in BARS:
         own = [one.mean for (method, _), one in intervals[measure].items() if method == name]

@@ -36,7 +36,7 @@ HALVES = ("odd", "even")
 
 
 def find_data_folder() -> Path | None:
-    """Find the folder of the tables: FCCA_DATA, or shared/data beside the repository, as in the Makefile."""
+    """Find the folder of the tables: FCCA_DATA, or shared/data next to the repository, as in the Makefile."""
     if not os.environ.get("FCCA_DATA"):
         beside = Path(__file__).resolve().parents[2] / "shared" / "data"
         if not beside.is_dir():
@@ -47,7 +47,7 @@ def find_data_folder() -> Path | None:
 
 
 def table_names(folder: Path | None) -> list[str]:
-    """All tables of the folder in alphabetical order; without a folder, those of scikit-learn."""
+    """List all tables of the folder in alphabetical order. Without a folder, list the tables of scikit-learn."""
     if folder is None:
         return sorted(BUNDLED)
     paths = [(path.name, suffix) for suffix in SUFFIXES for path in folder.glob(f"*{suffix}")]
@@ -56,12 +56,12 @@ def table_names(folder: Path | None) -> list[str]:
 
 
 def half_of(name: str, names: Sequence[str]) -> str:
-    """Half of a table: "odd" for the first, third, … of the folder, "even" for the others and for tables elsewhere."""
+    """Return "odd" for the first, third, … table of the folder, and "even" for all other tables."""
     return HALVES[list(names).index(name) % 2] if name in names else "even"
 
 
 def chosen_tables(asked: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Tables that are asked for by half or by name, in alphabetical order."""
+    """List the tables requested by half or by name, in alphabetical order."""
     known = {*names, *BUNDLED}
     wanted: set[str] = set()
     for word in asked:
@@ -77,7 +77,10 @@ def chosen_tables(asked: Sequence[str], names: Sequence[str]) -> list[str]:
 
 
 def load_table(name: str) -> tuple[pd.DataFrame, NDArray[Any]]:
-    """Numbers as float64, categories as texts; at most 9,000 rows, and no class with fewer than ten."""
+    """Load a table with numbers as float64 and categories as strings.
+
+    At most 9,000 rows are kept, and no class with fewer than ten rows.
+    """
     folder = find_data_folder()
     path = None if folder is None else folder / CONTREE / f"{name}{CONTREE_SUFFIX}"
     if path is not None and path.is_file():
@@ -97,7 +100,7 @@ def load_table(name: str) -> tuple[pd.DataFrame, NDArray[Any]]:
 
 
 def _as_read(column: pd.Series) -> pd.Series:
-    """A column of numbers as float64, any other as texts with None where a value is missing."""
+    """Convert a column of numbers to float64, and any other to strings with None for missing values."""
     if pd.api.types.is_numeric_dtype(column.dtype):
         return column.astype(np.float64)
     texts = column.astype(object)
@@ -105,7 +108,7 @@ def _as_read(column: pd.Series) -> pd.Series:
 
 
 def readable(names: Sequence[str]) -> list[str]:
-    """Those of the tables that hold classes; says which are left out."""
+    """List the tables that hold classes, and print which are left out."""
     found = []
     for name in names:
         try:
@@ -131,7 +134,7 @@ class Split:
 
     @cached_property
     def encoded(self) -> tuple[Floats, Floats]:
-        """Training and held-out rows as numbers: a 0/1 column per category, missing numbers by the median."""
+        """Training and held-out rows as numbers: a 0/1 column per category, and medians for missing numbers."""
         encoder = make_column_transformer(
             (OneHotEncoder(sparse_output=False, handle_unknown="ignore"), make_column_selector(dtype_include=object)),
             (SimpleImputer(strategy="median"), make_column_selector(dtype_include=np.number)),
@@ -141,7 +144,7 @@ class Split:
 
 @lru_cache(maxsize=1)
 def split_of(name: str, seed: int) -> Split:
-    """A stratified 70/30 split; held-out rows with categories that the training rows lack are left out."""
+    """Make a stratified 70/30 split, without held-out rows whose categories the training rows lack."""
     X, y = load_table(name)
     classes, codes = np.unique(y, return_inverse=True)
     training, held_out = train_test_split(np.arange(len(y)), test_size=TEST_SIZE, stratify=codes, random_state=seed)

@@ -1,9 +1,9 @@
-"""What a benchmark found, as a file: ``--json FILE`` of every script.
+"""Records of benchmark results: ``--json FILE`` of every script.
 
-A script calls :func:`recorded` with its ``main`` and, where it prints a line of a table, :func:`row` with the same figures.
-What it prints is kept too; its lines that begin with PASS or MISS are the verdicts, those that begin with ``skipped:`` say
-what was left out. The file is rewritten with every row, so that a script which is ended early loses nothing. The suite
-(``python -m benchmarks``) and the documentation make their tables of these files.
+A script calls :func:`recorded` with its ``main``. When it prints a line of a table, it calls :func:`row` with the same
+figures. The printed output is kept too: lines that begin with PASS or MISS are verdicts, and lines that begin with
+``skipped:`` name what was left out. The file is rewritten with every row, so that a script that is stopped early loses
+nothing. The suite (``python -m benchmarks``) and the documentation build their tables from these files.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _record: _Record | None = None
 def row(table: str, /, **figures: Any) -> None:
     """Keep one line of a table.
 
-    A column named "times faster", or "times faster than X", says how many times faster fcca is than the line's ``who``, or
-    X; below 1 the documentation says that fcca is slower. Where it is a lower bound, "is at least" or "is at least than X"
-    is true.
+    A column named "times faster", or "times faster than X", is the ratio of the time of the line's ``who``, or of X, to the
+    time of fcca. Below 1, the documentation says that fcca is slower. If it is a lower bound, "is at least" or "is at least
+    than X" is true.
     """
     _tables.setdefault(table, []).append({name: plain(value) for name, value in figures.items()})
     if _record is not None:
@@ -53,18 +53,18 @@ def row(table: str, /, **figures: Any) -> None:
 
 
 def short(who: str, text: str) -> None:
-    """Say, and keep, in what a peer does better than fcca that is not a time."""
+    """Print and record an advantage of a peer over fcca other than time."""
     print(f"----  {who}: {text}", flush=True)
     _shortfalls.append({"who": who, "text": text})
 
 
 def skipped(text: str) -> None:
-    """Say what is left out, and why."""
+    """Print what is left out and why."""
     print(f"{SKIPPED} {text}", flush=True)
 
 
 def is_installed(module: str, name: str = "") -> bool:
-    """Whether a peer can be imported, which is not done to find out; says so where it cannot."""
+    """Check without an import whether a peer is installed. If not, print that it is skipped."""
     if importlib.util.find_spec(module) is not None:
         return True
     skipped(f"{name or module} is not installed (pip install 'fcca[bench]')")
@@ -72,7 +72,7 @@ def is_installed(module: str, name: str = "") -> bool:
 
 
 def recorded(main: Callable[[], None]) -> None:
-    """Run a script; with ``--json FILE`` among its arguments, write what it found there, also where it fails midway."""
+    """Run a script. With ``--json FILE`` in its arguments, write its results there, even if it fails midway."""
     global _record
     path = _taken_from(sys.argv)
     if path is None:
@@ -106,7 +106,7 @@ class _Record:
         self.machine, self.versions = machine(), versions()
 
     def write(self, ended: str | None) -> None:
-        """All that is known by now; ``ended`` says why it is not all, None where it is."""
+        """Write all results so far. ``ended`` is the reason why the run is incomplete, or None."""
         text = self.kept.text.getvalue()
         record = {
             "version": 1,
@@ -129,7 +129,7 @@ class _Record:
 
 
 def _taken_from(arguments: list[str]) -> Path | None:
-    """The file after ``--json``, with both taken out of the arguments."""
+    """Remove ``--json`` and its file from the arguments, and return the file."""
     for at, word in enumerate(arguments):
         if word == "--json":
             if at + 1 == len(arguments):
@@ -144,7 +144,7 @@ def _taken_from(arguments: list[str]) -> Path | None:
 
 
 class _Kept(io.TextIOBase):
-    """Prints to a stream and keeps what was printed; calls back when a second has passed since the last time."""
+    """A stream that also keeps the printed output, and calls a function at most once per second."""
 
     def __init__(self, stream: TextIO, call: Callable[[], None]) -> None:
         self.stream, self.text, self.call, self.last = stream, io.StringIO(), call, time.monotonic()
@@ -177,7 +177,7 @@ def verdicts(text: str) -> list[dict[str, Any]]:
 
 
 def machine() -> dict[str, Any]:
-    """What it was measured on."""
+    """Describe the machine of the measurement."""
     return {"cpu": _cpu(), "cores": os.cpu_count(), "system": platform.system(), "python": platform.python_version()}
 
 
@@ -195,7 +195,7 @@ def load() -> float:
 
 
 def versions() -> dict[str, str]:
-    """Of the libraries that are installed."""
+    """Return the versions of the installed libraries."""
     found = {}
     for name in LIBRARIES:
         try:
@@ -206,7 +206,7 @@ def versions() -> dict[str, str]:
 
 
 def plain(value: Any) -> Any:
-    """The same as JSON can hold it: no numpy, and null for what it has no number for."""
+    """Convert a value for JSON: no numpy types, and null for numbers that JSON does not have."""
     if isinstance(value, dict):
         return {str(name): plain(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):

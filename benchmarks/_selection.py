@@ -62,7 +62,7 @@ class Cell(NamedTuple):
 
     @property
     def contradiction(self) -> str:
-        """What speaks against the search; empty where nothing does."""
+        """A result that contradicts the search; empty if there is none."""
         here = f"{self.data}, fold {self.fold}, k = {self.k}"
         best, counted = self.wrong["optimal"], self.counts["optimal"]
         for way in ("frequency", "greedy"):
@@ -77,7 +77,7 @@ class Cell(NamedTuple):
 
 
 class Timed(NamedTuple):
-    """What a search has after so many seconds."""
+    """The result of a search after a time limit."""
 
     data: str
     k: int
@@ -100,7 +100,7 @@ def folds(name: str, n: int) -> Iterator[Fold]:
 
 
 def wrong_rows(B: NDArray[np.int8], y: NDArray[np.int64], chosen: Positions) -> int:
-    """Rows whose label is not the commonest among the rows equal to them on the chosen columns."""
+    """Count the rows without the most frequent label among rows that are equal on the chosen columns."""
     return round(inconsistency_rate(B[:, list(chosen)], y) * len(y))
 
 
@@ -111,7 +111,7 @@ def by_frequency(table: ThresholdTable) -> list[int]:
 
 
 def greedily(table: ThresholdTable, rows: Rows, n: int) -> list[int]:
-    """Always the one that lowers the inconsistency most; ties by count, then by position."""
+    """Add the condition that lowers the inconsistency most, n times; ties by count, then by position."""
     B = table.binarize(rows.X)
     chosen: list[int] = []
     while len(chosen) < min(n, len(table)):
@@ -121,14 +121,14 @@ def greedily(table: ThresholdTable, rows: Rows, n: int) -> list[int]:
 
 
 def searched(table: ThresholdTable, rows: Rows, k: int, limit: float) -> tuple[Selection, float]:
-    """The search's choice, and the CPU seconds that it took."""
+    """Return the choice of the search, and its CPU seconds."""
     begin = time.process_time()
     found = OptimalSelection(n_thresholds=k, time_limit=limit).select(table, rows.X, rows.y)
     return found, time.process_time() - begin
 
 
 def tree_accuracies(table: ThresholdTable, training: Rows, chosen: Positions, *others: Rows) -> list[float]:
-    """Accuracy on other rows of the optimal tree on the chosen columns; NaN where there are no rows."""
+    """Compute the accuracy of the optimal tree on the chosen columns for other rows; NaN without rows."""
     at = list(chosen)
     tree = OptimalTreeClassifier(max_depth=TREE_DEPTH, max_leaf_nodes=None, criterion="error").fit(
         table.binarize(training.X)[:, at], training.y
@@ -163,7 +163,7 @@ def cells(fold: Fold, ks: Sequence[int], limit_of: dict[int, float]) -> Iterator
 
 
 def over_time(fold: Fold, ks: Sequence[int], limits: Sequence[float]) -> Iterator[Timed]:
-    """Search every k, again with every limit; a proof is not sought twice."""
+    """Run the search for every k and every limit, until there is a proof."""
     for k in ks:
         found: Selection | None = None
         for limit in limits:
@@ -189,7 +189,7 @@ def sources(data: PaperData) -> Iterator[tuple[str, ThresholdTable, Rows]]:
 
 
 def from_source(table: ThresholdTable, rows: Rows, k: int, limit: float) -> dict[str, Any]:
-    """Inconsistency by way, and the proof; no choice by frequency where all counts are alike."""
+    """Compute the inconsistency of each way, and the proof. Equal counts allow no choice by frequency."""
     B = table.binarize(rows.X)
     found, seconds = searched(table, rows, k, limit)
     counted = np.ptp(table.count) > 0
@@ -220,7 +220,7 @@ class Interval(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Better or worse where the interval leaves out zero."""
+        """Better or worse if the interval excludes zero."""
         if self.mean - self.half > 0:
             return "better"
         return "worse" if self.mean + self.half < 0 else ""

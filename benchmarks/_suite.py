@@ -1,7 +1,7 @@
-"""All comparisons one after the other, each in a process of its own: highspy and ortools cannot be imported in one.
+"""Run all comparisons, each in a separate process, because highspy and ortools cannot be imported together.
 
-A script that fails or runs past its time limit is ended and named; the others are run all the same, and what it had found by
-then is kept.
+A script that fails or exceeds its time limit is stopped and named. Its results so far are kept, and the other scripts still
+run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import _results
 import _summary
 
 HERE = Path(__file__).parent
-#: Seconds for all scripts together. What would not end within them is ended, on a machine that is too busy or too slow.
+#: Seconds for all scripts together. On a busy or slow machine, scripts that would take longer are stopped.
 TOTAL_LIMIT, QUICK_TOTAL_LIMIT = 1740.0, 300.0
 HEARTBEAT_SECONDS = 30.0
 LAST_WORDS_SECONDS = 5.0
@@ -35,7 +35,7 @@ LAST_WORDS_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Size:
-    """The arguments of a script and the seconds after which it is ended."""
+    """The arguments of a script, and its time limit in seconds."""
 
     arguments: str
     limit: float
@@ -43,7 +43,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Script:
-    """One comparison in its two sizes; no ``quick`` where nothing of it is that quick. It cannot do without ``program``."""
+    """One comparison in two sizes. ``quick`` is None if no part of it is quick enough. It requires ``program``."""
 
     name: str
     bench: Size
@@ -99,7 +99,7 @@ SCRIPTS = (
 
 
 class Outcome(NamedTuple):
-    """What became of one script: done, failed, ended by its limit, or skipped."""
+    """The outcome of one script: done, failed, stopped by its time limit, or skipped."""
 
     name: str
     command: str
@@ -114,7 +114,7 @@ class Outcome(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """How a process ended; ``code`` is None where its time was up."""
+    """How a process ended; ``code`` is None if it reached its time limit."""
 
     code: int | None
     seconds: float
@@ -140,7 +140,7 @@ def run_all(scripts: Sequence[Script], quick: bool, folder: Path, say: Callable[
 
 
 def run_one(script: Script, size: Size, command: str, folder: Path, say: Callable[[str], None]) -> Outcome:
-    """Run one script; its record takes the place of an earlier one where there is anything in it."""
+    """Run one script. If its record is not empty, it replaces an earlier one."""
     if size.limit == 0:
         reason = "the time for the whole run was up before its turn"
         return Outcome(script.name, command, "timeout", reason, 0.0, 0.0, today())
@@ -179,7 +179,7 @@ def run_one(script: Script, size: Size, command: str, folder: Path, say: Callabl
 
 
 def left_out(script: Script, command: str) -> Outcome:
-    """Of a script that is not part of the quick run."""
+    """Return the outcome of a script that is not part of the quick run."""
     return Outcome(script.name, command, "skipped", "not part of the quick run", 0.0, 0.0, today())
 
 
@@ -189,7 +189,7 @@ def today() -> str:
 
 
 def absence(script: Script) -> str:
-    """Why a script cannot be run here; empty where it can."""
+    """Return the reason why a script cannot run here; empty if it can."""
     if not script.path.is_file():
         return f"benchmarks/{script.path.name} is not there"
     if script.program and shutil.which(script.program) is None:
@@ -198,7 +198,7 @@ def absence(script: Script) -> str:
 
 
 def kept(new: Path, path: Path, ended: Ended, limit: float) -> dict[str, Any] | None:
-    """The record of a run, put in its place; None where the script wrote none."""
+    """Move the record of a run to its place, and return it; None if the script wrote none."""
     if not new.is_file():
         return None
     record: dict[str, Any] = json.loads(new.read_text(encoding="utf-8"))
@@ -224,14 +224,14 @@ def judged(ended: Ended, limit: float, record: Mapping[str, Any] | None) -> tupl
 
 
 def judged_alone(ended: Ended, limit: float) -> tuple[str, str]:
-    """The same of a script that writes no record."""
+    """Return outcome and reason for a script that writes no record."""
     if ended.code is None:
         return "timeout", f"ended after {limit:g} s, its limit in the suite"
     return ("failed", f"ended with {ended.code}: {ended.last_line or 'no message'}") if ended.code else ("done", "")
 
 
 def followed(arguments: Sequence[str], limit: float, say: Callable[[str], None], name: str) -> Ended:
-    """Run a command, pass its lines on as they come, and end it with all its children when its time is up."""
+    """Run a command and pass its lines on. At the time limit, stop it and all its child processes."""
     begin = time.monotonic()
     process = subprocess.Popen(
         arguments,
@@ -270,7 +270,7 @@ def followed(arguments: Sequence[str], limit: float, say: Callable[[str], None],
 
 
 def read_lines(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
-    """Put every line into the queue, and None behind the last."""
+    """Put every line into the queue, and None after the last."""
     assert process.stdout is not None
     for line in process.stdout:
         lines.put(line.rstrip("\n"))
@@ -278,7 +278,7 @@ def read_lines(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -
 
 
 def end_group(process: subprocess.Popen[str]) -> None:
-    """End a process and what it started, first politely."""
+    """Stop a process and its child processes, first by a request and then by force."""
     if not hasattr(os, "killpg"):
         process.kill()
     for sign in (signal.SIGTERM, signal.SIGKILL) if hasattr(os, "killpg") else ():
@@ -292,7 +292,7 @@ def end_group(process: subprocess.Popen[str]) -> None:
 
 
 def cpu_of_children() -> float:
-    """Seconds of a core that ended processes took; 0 where the system does not tell."""
+    """Return the CPU seconds of ended processes; 0 if the system does not report them."""
     times = os.times()
     return times.children_user + times.children_system
 
@@ -315,7 +315,7 @@ def outcome_text(outcome: Outcome) -> str:
 
 
 def summarised(outcomes: Sequence[Outcome], quick: bool, folder: Path, load_before: float) -> dict[str, Any]:
-    """The summary of a run, written to the folder; of scripts that were not run now, what was known of them before."""
+    """Write the summary of a run to the folder. For scripts that did not run now, use earlier results."""
     path = folder / "summary.json"
     now = {outcome.name: outcome._asdict() for outcome in outcomes}
     before = json.loads(path.read_text(encoding="utf-8"))["scripts"] if path.is_file() else []

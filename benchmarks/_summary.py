@@ -1,6 +1,6 @@
-"""How many times faster than each peer, and where not: what the records of a run come to.
+"""Summary of the records of a run: how many times faster than each peer fcca is, and in which cases it is not.
 
-``python -m benchmarks`` prints it and writes it as ``summary.json``, from which the documentation makes its first table.
+``python -m benchmarks`` prints it and writes it as ``summary.json``, from which the documentation builds its first table.
 Nothing here measures or imports fcca.
 """
 
@@ -19,13 +19,13 @@ NOWHERE = "nowhere in this run"
 NOT_MEASURED, NOT_ALL = "not measured:", "not all measured:"
 WHERE = ("data", "model", "table", "depth")
 WIDTH = 100
-#: Texts of missed bars are cut off here; the script's own section has all of them.
+#: Descriptions of missed bars are cut off at this length. The section of the script has all of them.
 LONGEST = 150
 
 
 @dataclass(frozen=True)
 class Peer:
-    """Someone to be compared with."""
+    """A program with which fcca is compared."""
 
     name: str
     library: str
@@ -88,7 +88,7 @@ class Case:
 
 
 def cases(record: Record) -> Iterator[Case]:
-    """The ratios of a record: of every column "times faster" whose line names ``who``, and "times faster than X"."""
+    """Yield the ratios of a record: columns "times faster" of lines with ``who``, and "times faster than X"."""
     for lines in record["tables"].values():
         for line in lines:
             for column, value in line.items():
@@ -112,7 +112,7 @@ def ratio_text(ratio: float) -> str:
 
 @dataclass(frozen=True)
 class Spread:
-    """Median and range of some ratios; a ≥ where what it is taken of was given up."""
+    """Median and range of some ratios, with a ≥ for lower bounds from searches that were given up."""
 
     cases: tuple[Case, ...]
 
@@ -122,7 +122,7 @@ class Spread:
 
     @property
     def median_text(self) -> str:
-        """A lower bound above the median leaves it as it is; one below may hide a larger ratio."""
+        """The median. A lower bound above it does not change it, but one below may hide a larger ratio."""
         is_bound = any(case.is_at_least and case.ratio <= self.median for case in self.cases)
         return ("≥ " if is_bound else "") + ratio_text(self.median)
 
@@ -172,7 +172,7 @@ def is_about(peer: Peer, text: str) -> bool:
 
 
 def slower_text(case: Case) -> str:
-    """Where fcca took longer than the peer; or than the time after which the peer was given up, which decides nothing."""
+    """Describe a case in which fcca took longer than the peer, or than the time limit of a peer that gave up."""
     times = ratio_text(1 / case.ratio) if case.ratio else "∞"
     if case.is_at_least:
         return (
@@ -182,7 +182,7 @@ def slower_text(case: Case) -> str:
 
 
 def where_not(peer: Peer, found: Sequence[Case], records: Mapping[str, Record]) -> list[str]:
-    """Where the peer is faster, where it does better otherwise, and the missed bars that name it."""
+    """List the cases in which the peer is faster or better otherwise, and the missed bars that name it."""
     texts = [slower_text(case) for case in sorted(found, key=lambda case: case.ratio) if case.ratio < 1]
     for record in records.values():
         texts += [one["text"] for one in record.get("shortfalls", ()) if is_about(peer, one["who"])]
@@ -192,14 +192,14 @@ def where_not(peer: Peer, found: Sequence[Case], records: Mapping[str, Record]) 
 
 
 def shortened(text: str) -> str:
-    """The begin of a long text."""
+    """Return the beginning of a long string."""
     return textwrap.shorten(text, LONGEST, placeholder=" …")
 
 
 def not_measured(
     peer: Peer, found: Sequence[Case], records: Mapping[str, Record], outcomes: Sequence[Mapping[str, Any]]
 ) -> list[str]:
-    """Why cases are missing: the peer is absent, or a script that compares with it came to no end."""
+    """List the reasons for missing cases: the peer is absent, or a script did not finish."""
     reasons: list[str] = []
     for record in records.values():
         named = [text for text in record.get("skipped", ()) if "not installed" in text]
@@ -216,7 +216,7 @@ def not_measured(
 def summary(
     records: Mapping[str, Record], outcomes: Sequence[Mapping[str, Any]], about: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What a run came to; ``about`` says when, where and how it was."""
+    """Summarize a run. ``about`` holds its date, machine and command."""
     lines = [peer_line(peer, records, outcomes) for peer in PEERS]
     return {"version": 1, **about, "scripts": [dict(one) for one in outcomes], "peers": lines}
 
@@ -225,7 +225,7 @@ def summary(
 
 
 def where_not_texts(line: Mapping[str, Any]) -> list[str]:
-    """What stands in the column: never "nowhere" where nothing was measured."""
+    """Return the entries of the column. It is never "nowhere" if nothing was measured."""
     reasons = [f"{NOT_ALL if line['cases'] else NOT_MEASURED} {text}" for text in line["not measured"]]
     if line["where not"] or reasons:
         return [*line["where not"], *reasons]
@@ -247,7 +247,7 @@ def as_text(found: Mapping[str, Any], width: int = WIDTH) -> str:
     """For a terminal."""
     lines = ["How many times faster fcca is, and where not", *textwrap.wrap(run_text(found), width)]
     lines += textwrap.wrap(", ".join(f"{name} {version}" for name, version in found["versions"].items()), width)
-    lines += ["", f"{'beside':<34}{'median':>12}   {'range':<26}{'cases':>5}", "─" * width]
+    lines += ["", f"{'compared with':<34}{'median':>12}   {'range':<26}{'cases':>5}", "─" * width]
     for one in found["peers"]:
         name = f"{one['peer']} {one['version'] or ''}".strip()
         times = f"{one['median text']} ×" if one["cases"] else "–"

@@ -1,12 +1,12 @@
-"""The authors' own code beside fcca: seconds to fit the whole discretizer on the first fold of the paper's data, one thread.
+"""The authors' code and fcca: seconds to fit the whole discretizer on the first fold of the paper's data, one thread.
 
 Run: python benchmarks/authors.py [--quick] [--data NAME …] [--rows N] [--json FILE]      (--quick: boston alone)
 
-Theirs is SupervisedDiscretization 0.0.7, as it is on PyPI, with Gurobi, whose bundled licence is enough. It was written for
-pandas before 3: it gets columns that are named 0, 1, …, which it also finds by position, and its last step, the merging of
-thresholds, is left out (``compress=False``), so its time is a little shorter than it would be. Both scale the same raw rows,
-fit the same gradient boosting of 100 stumps, and answer for the same rows. *added* is what is left of the time after the
-target's own fit; *paper* are the seconds that the paper prints for one fold, on its authors' machine.
+The authors' code is SupervisedDiscretization 0.0.7 from PyPI, with Gurobi, whose bundled licence is enough. It was written
+for pandas before 3. So it gets columns named 0, 1, …, which it also finds by position. Its last step, the merging of
+thresholds, is left out (``compress=False``), so its time is a little too short. Both scale the same raw rows, fit the same
+gradient boosting of 100 stumps, and explain the same rows. *added* is the time without the fit of the target. *paper* is the
+time that the paper reports for one fold, on its authors' machine.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ BAR = 1.0
 
 
 class Measured(NamedTuple):
-    """One fit: its seconds, those of the target's own fit in it, and for how many rows it answers."""
+    """One fit: its seconds, the seconds of the target's fit in it, and the number of explained rows."""
 
     seconds: float
     target_seconds: float
@@ -52,7 +52,7 @@ class Measured(NamedTuple):
 
 
 class TimedTarget:
-    """Adds up how long the target's own fit takes."""
+    """Sums the seconds of the target's fit."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -87,7 +87,7 @@ def fit_theirs(X: pd.DataFrame, y: pd.Series, p1: float) -> Measured:
 
 
 def fit_ours(X: pd.DataFrame, y: pd.Series, p1: float) -> Measured:
-    """The whole fit of fcca: the median of some, with the target's own fit in it."""
+    """Measure the whole fit of fcca, including the target's fit; the median of some repetitions."""
     whole, target = [], []
     for _ in range(REPETITIONS):
         begin = time.perf_counter()
@@ -100,7 +100,7 @@ def fit_ours(X: pd.DataFrame, y: pd.Series, p1: float) -> Measured:
 
 
 def run(name: str, n_rows: int | None) -> float:
-    """One line; how many times faster the whole fit is."""
+    """Print one line, and return how many times faster the whole fit is."""
     data = load_paper_data(name)
     training = data.folds()[0][0]
     if n_rows is not None:
@@ -126,7 +126,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="boston alone")
     parser.add_argument("--data", nargs="+", choices=[*PAPER_P1, BREAST_CANCER])
-    parser.add_argument("--rows", type=int, help="draw so many of the training rows (all)")
+    parser.add_argument("--rows", type=int, help="number of training rows to draw (all)")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConstantFeatureWarning)
     theirs = _results.is_installed("SupervisedDiscretization", "the authors' SupervisedDiscretization")

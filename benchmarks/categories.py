@@ -2,7 +2,7 @@
 
 Run: python benchmarks/categories.py [--data NAME …] [--rows N] [--trees] [--json FILE]
 
-The paper's black box, 100 boosted stumps, on at most so many rows, drawn with a fixed seed; scale "range". Per table and
+The paper's black box, 100 boosted stumps, on at most --rows rows, drawn with a fixed seed; scale "range". Per table and
 distance: the distance itself, thresholds on columns of categories and all thresholds, the share of all crossings that are on
 categories, and the columns of categories that have a threshold. A number moves by a share of its range. At a distance of 1,
 a category change costs as much as a move over a whole range, so it is the cheapest change of few rows. With --trees, also

@@ -1,16 +1,15 @@
-"""One and two workers of a Dask LocalCluster: throughput, bytes on the wire, and whether one process finds the same.
+"""One and two workers of a Dask LocalCluster: throughput, bytes sent, and whether the result is the same as in one process.
 
 Run: python benchmarks/dask_cluster.py [--quick] [--rows N] [--repetitions N] [--tables DIR] [--json FILE]
 
-Workers are processes of one thread. The tables are those of synthetic.py.
-Throughput: boosting of 30 trees of depth 2, whose searches are nearly all of the work. One worker and two take turns; the
-medians count. Beside the clock stands what the processors did, which other work on the machine hardly changes: CPU seconds
-of the one worker over those of the busier of two; and the same with all CPU seconds of this process, client and scheduler,
-added to both, although most of these pass while the workers work.
-The wire: boosting of 100 stumps, in partitions of 100,000 rows. Every byte that any process of the cluster, this one with
-client and scheduler included, writes to a connection is counted where distributed writes it (comm.tcp.TCP.write); that is
-all that goes between client, scheduler and workers, heartbeats included. It is compared with the bytes of the Parquet file,
-which are fewer than those of the same rows in memory.
+Workers are processes of one thread. The tables come from synthetic.py.
+Throughput: boosting of 30 trees of depth 2, whose searches are nearly all of the work. Runs with one and with two workers
+alternate, and medians are reported. Besides the wall time, CPU seconds are reported, which other work on the machine hardly
+changes: the CPU seconds of the single worker divided by those of the busier of two workers. The same ratio is also reported
+with the CPU seconds of this process (client and scheduler) added to both. Most of these pass while the workers work.
+The wire: boosting of 100 stumps, in partitions of 100,000 rows. Every byte that a process of the cluster writes to a
+connection is counted in comm.tcp.TCP.write of distributed. This includes this process, with client and scheduler, and
+heartbeats. The sum is compared with the size of the Parquet file, which is smaller than the same rows in memory.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ PARTITIONS = 20
 FITTED_ON = 10_000
 REPETITIONS = 2
 RATIO_BAR, WIRE_BAR = 1.7, 0.01
-# With fewer rows the constant part says more than the rest: starting passes, and what crosses whatever the rows.
+# With fewer rows, the constant part dominates: starting the passes, and bytes that do not depend on the rows.
 FEWEST_ROWS_OF_RATIO, FEWEST_ROWS_OF_WIRE = 100_000, 1_000_000
 
 MODELS = {
@@ -58,7 +57,7 @@ MODELS = {
 
 @contextmanager
 def table_of(rows: int, kept: Path | None, *, row_group: int) -> Iterator[Path]:
-    """The synthetic table, in row groups of which each is a partition."""
+    """Yield the synthetic table, in which each row group is a partition."""
     with tempfile.TemporaryDirectory() as folder:
         path = (kept or Path(folder)) / f"synthetic-{rows}x{synthetic.N_FEATURES}-by-{row_group}.parquet"
         if not path.exists():
@@ -67,7 +66,7 @@ def table_of(rows: int, kept: Path | None, *, row_group: int) -> Iterator[Path]:
 
 
 def fitted(name: str, path: Path) -> Any:
-    """A black box, fitted on the first rows."""
+    """Fit a black box on the first rows."""
     batch = next(pq.ParquetFile(path).iter_batches(FITTED_ON))
     frame: pd.DataFrame = batch.to_pandas()
     return MODELS[name].fit(frame.drop(columns=LABEL), frame[LABEL])
@@ -87,7 +86,7 @@ def on_cluster(client: Any, path: Path, model: Any) -> FCCAClassifier:
 
 
 def is_same(found: FCCAClassifier, expected: FCCAClassifier) -> bool:
-    """Thresholds and tree, byte for byte."""
+    """Compare the thresholds and the tree byte by byte."""
     tables = [one.discretizer_.all_thresholds_.to_json() for one in (found, expected)]
     return tables[0] == tables[1] and to_json(found) == to_json(expected)
 
@@ -106,12 +105,12 @@ class Run:
 
     @property
     def busiest_cpu_seconds(self) -> float:
-        """Of the worker that does most."""
+        """CPU seconds of the busiest worker."""
         return max(self.worker_cpu_seconds)
 
     @property
     def share_of_a_core(self) -> float:
-        """What the workers got, each."""
+        """Mean share of a core that each worker got."""
         return sum(self.worker_cpu_seconds) / len(self.worker_cpu_seconds) / self.seconds
 
 
@@ -124,7 +123,7 @@ def timed(client: Any, work: Callable[[], FCCAClassifier]) -> Run:
 
 
 def count_writes() -> None:
-    """Count, from now on, the bytes that this process writes to connections."""
+    """Start counting the bytes that this process writes to connections."""
     from distributed.comm import tcp
 
     if not hasattr(tcp, "written_bytes"):
@@ -146,7 +145,7 @@ def writes() -> int:
 
 
 def crossed(client: Any, work: Callable[[], Any]) -> int:
-    """The bytes that all processes write during some work."""
+    """Count the bytes that all processes write during some work."""
     client.run(count_writes)
     count_writes()
     work()

@@ -1,11 +1,11 @@
-"""Time per counterfactual of deep tree ensembles: this engine beside Gurobi, HiGHS, CP-SAT and treecf. One run, one thread.
+"""Time per counterfactual of deep tree ensembles: this engine, Gurobi, HiGHS, CP-SAT and treecf. One run, one thread.
 
 Run: python benchmarks/ensembles.py [--quick] [--data NAME …] [--models NAME …] [--points N] [--peers NAME,NAME]
      [--peer-points N] [--limit S] [--budget S] [--one-core] [--json FILE]
      (--quick: two data sets, few points and seconds for the peers)
 
 λ = (0.1, 1, 0), margin 1e-4, gradient boosting and random forests of scikit-learn, points drawn from the training rows. A
-peer's ratio is the median of its solver alone over the median of this engine's search, on the points that the peer got.
+peer's ratio is the median time of its solver alone divided by the median time of this engine's search, on the same points.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ DATA = ("boston", BREAST_CANCER, "magic")
 SLOWEST_BAR = 1.0
 RATIO_BAR = 50.0
 RATIO_CASE = (BREAST_CANCER, "GB 100×3")
-RATIO_CASE_BUDGETS = 4  # what the bar is on gets more of the peers' time
+RATIO_CASE_BUDGETS = 4  # the case with a bar gets more time for the peers
 CORES_CASE = (BREAST_CANCER, "RF 100×6")
 CORES_BAR, CORES_SECONDS, CORES_ROUNDS = 1.8, 2.0, 5
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """A kind of ensemble and the median that this engine is held to."""
+    """A kind of ensemble, and the bar for the median of this engine."""
 
     name: str
     n_trees: int
@@ -66,7 +66,7 @@ CONFIGURATIONS = (
 
 
 def case_of(data: str, configuration: Configuration, n_points: int) -> Case:
-    """A fitted classifier and points in random order, so that the first of them are a sample too."""
+    """Fit a classifier and draw points in random order, so that the first ones are a sample too."""
     if data == BREAST_CANCER:
         X, y = load_breast_cancer(return_X_y=True)
     else:
@@ -116,7 +116,7 @@ class Theirs:
 
     @classmethod
     def of(cls, kind: Any, case: Case, ours: Ours, n_points: int, limit: float, budget: float) -> Theirs:
-        """Run point by point; none is begun after the budget is spent."""
+        """Run point by point. After the budget is spent, no further point is started."""
         measured, peer = cls(kind.name, ours, limit), kind(case, limit)
         begin = time.perf_counter()
         for i in range(min(n_points, len(case.rows))):
@@ -127,7 +127,7 @@ class Theirs:
         return measured
 
     def count(self, outcome: str) -> int:
-        """How many answers there are of an outcome."""
+        """Count the answers with an outcome."""
         return sum(answer.outcome == outcome for answer in self.answers)
 
     @property
@@ -148,7 +148,7 @@ class Theirs:
 
     @property
     def ratio(self) -> float:
-        """How many times as long its solver takes, by medians; NaN where its licence allows no point."""
+        """Ratio of its median solver time to ours; NaN if its licence allows no point."""
         return float(np.median(self.solver) / np.median(self.ours_there)) if self.was_run.any() else np.nan
 
     @property
@@ -163,14 +163,14 @@ class Theirs:
 
     @property
     def cost_difference(self) -> float:
-        """The largest difference between proven costs; 0 where both prove that there is no counterfactual."""
+        """The largest difference between proven costs; 0 if both prove that there is no counterfactual."""
         pairs = zip(self.answers, self.ours.cost, strict=False)
         both = [(answer.cost, cost) for answer, cost in pairs if answer.outcome == "proven"]
         return max((0.0 if theirs == ours else abs(theirs - ours) for theirs, ours in both), default=np.nan)
 
 
 def two_threads_alone() -> float:
-    """What the machine gives right now to two threads that share nothing."""
+    """Measure the current speed-up of two independent threads on this machine."""
 
     def work(_: int) -> None:
         hashlib.pbkdf2_hmac("sha256", b"fcca", b"fcca", 500_000)
@@ -188,7 +188,7 @@ def two_threads_alone() -> float:
 
 
 def measure_cores(n_points: int) -> dict[str, float]:
-    """Points per second with one and with two threads: interleaved, the best of some rounds, as the machine is shared."""
+    """Measure points per second with one and two threads, alternately; the best of some rounds counts."""
     configuration = next(c for c in CONFIGURATIONS if c.name == CORES_CASE[1])
     case = case_of(CORES_CASE[0], configuration, n_points)
     engine, best = case.engine(), {1: np.inf, 2: np.inf}
@@ -302,7 +302,7 @@ def judge_ours(results: dict[tuple[str, str], Ours]) -> None:
 
 
 def judge_peers(results: dict[tuple[str, str], list[Theirs]], kinds: list[Any]) -> None:
-    """How many times faster than each peer, and that none is faster anywhere."""
+    """Check the speed-up over each peer, and that no peer is faster anywhere."""
     for kind in kinds:
         by_case = {case: peer for case, peers in results.items() for peer in peers if peer.name == kind.name}
         there = by_case.get(RATIO_CASE)
@@ -334,11 +334,13 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--data", nargs="+", choices=DATA, help="data sets (all)")
     models = [configuration.name for configuration in CONFIGURATIONS]
     parser.add_argument("--models", nargs="+", choices=models, default=models, help="kinds of ensembles (all)")
-    parser.add_argument("--one-core", action="store_true", help="leave out what two threads gain")
+    parser.add_argument("--one-core", action="store_true", help="skip the measurement with two threads")
     parser.add_argument("--points", type=int, help="points for this engine (200)")
-    parser.add_argument("--peer-points", type=int, help="of these, at most so many for each peer (20)")
+    parser.add_argument("--peer-points", type=int, help="maximum number of these points for each peer (20)")
     parser.add_argument("--limit", type=float, help="seconds per point after which a peer is given up (60)")
-    parser.add_argument("--budget", type=float, help="seconds per peer and configuration after which no point is begun (40)")
+    parser.add_argument(
+        "--budget", type=float, help="seconds per peer and configuration after which no point is started (40)"
+    )
     parser.add_argument("--peers", default=",".join(kind.name for kind in PEERS), help="names, with commas between them")
     options = parser.parse_args()
     defaults = {"points": 100, "peer_points": 5, "limit": 2.0, "budget": 1.0} if options.quick else {}
@@ -368,7 +370,7 @@ def main() -> None:
         _results.row("Two cores", data=CORES_CASE[0], model=CORES_CASE[1], **cores)
     print("search, solver: fcca's search and the peer's solve call alone. whole: with the re-scoring by the classifier.")
     print("build: all else that the peer does for the point, its warm start included. ≥: the median point was given up.")
-    print("Costs are at the training values nearest to x0; treecf's at the cells' edges, and so are fcca's beside treecf.")
+    print("Costs are for moves to the training values nearest to x0. For treecf, both use the edges of the cells.")
     judge_ours(ours)
     judge_peers(theirs, kinds)
     if cores is not None:

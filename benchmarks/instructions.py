@@ -1,8 +1,8 @@
-"""Counts the instructions of the core's kernels under callgrind and compares them with those recorded in instructions.json.
+"""Count the instructions of the core's kernels under callgrind, and compare them with instructions.json.
 
-The counts are those of a program without Python, made of the package's own object files (instructions.cpp): what else the
-machine does, its clock and its caches leave them as they are, so that 2 % more show. ``--accept`` records new counts.
-Linux; needs valgrind. INSTRUCTIONS.md says more.
+The counted program has no Python. It is built from the package's object files and instructions.cpp. Other work on the
+machine, its clock and its caches do not change the counts, so an increase of 2 % is visible. ``--accept`` records new
+counts. It runs on Linux and needs valgrind. See INSTRUCTIONS.md.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 BASELINES = Path(__file__).with_suffix(".json")
 
-#: By how much of its count a kernel may grow. Counts do not vary, so this is no allowance for noise: it lets pass what a
-#: change elsewhere does to the inlining. Small steps add up until they fail, since all are compared with the same record.
+#: The share of its count by which a kernel may grow. Counts do not vary, so this allows not for noise, but for changes of
+#: inlining caused by a change elsewhere. Many small steps fail together, because all are compared with the same record.
 TOLERANCE = 0.02
 
 #: Of two runs of the same program, when counts are recorded.
@@ -39,7 +39,7 @@ ACCEPT = "python benchmarks/instructions.py --accept"
 
 
 class CannotCountError(Exception):
-    """Something that the counting needs is not there, or failed."""
+    """Something that is needed for counting is missing or failed."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Line:
-    """One kernel beside its record; ``wrong`` says why it fails, and is empty where it does not."""
+    """One kernel and its record. ``wrong`` is the reason for a failure, or empty."""
 
     kernel: str
     baseline: Count | None
@@ -65,7 +65,7 @@ class Line:
 
     @property
     def change(self) -> float | None:
-        """By how much of its record the count grew."""
+        """Growth of the count, as a share of its record."""
         if self.baseline is None or self.now is None:
             return None
         return self.now.instructions / self.baseline.instructions - 1
@@ -117,7 +117,7 @@ def _percent(change: float) -> str:
 
 
 def verdict(lines: Sequence[Line], tolerance: float = TOLERANCE) -> tuple[bool, str]:
-    """Whether all is well, and a line or two that say so and what to do."""
+    """Return whether all kernels pass, and lines with the result and advice."""
     failed = [line for line in lines if line.wrong]
     fewer = [line for line in lines if not line.wrong and (line.change or 0) < -tolerance]
     said = []
@@ -141,7 +141,7 @@ def key_of(environment: dict[str, str]) -> str:
 
 
 def incomparable(recorded: dict[str, str], environment: dict[str, str]) -> str:
-    """Why counts of the same compiler are not comparable; empty where they are."""
+    """Return the reason why counts of the same compiler are not comparable; empty if they are."""
     differ = [name for name in CONDITIONS if recorded.get(name) != environment.get(name)]
     return "; ".join(f"{name} is {environment.get(name)}, recorded was {recorded.get(name)}" for name in differ)
 
@@ -155,7 +155,7 @@ class Baseline:
 
 
 def read_baselines(path: Path) -> dict[str, Baseline]:
-    """All baselines by key; none where there is no file yet."""
+    """Read all baselines by key; none if there is no file yet."""
     if not path.exists():
         return {}
     try:
@@ -171,7 +171,7 @@ def read_baselines(path: Path) -> dict[str, Baseline]:
 
 
 def write_baseline(path: Path, baseline: Baseline) -> None:
-    """Put in the counts of one compiler and architecture; those of others stay."""
+    """Write the counts of one compiler and architecture. The counts of others stay."""
     baselines = read_baselines(path) | {key_of(baseline.environment): baseline}
     entries = {key: asdict(baselines[key]) for key in sorted(baselines)}
     text = json.dumps({"version": 1, "baselines": entries}, indent=2, ensure_ascii=False)
@@ -202,7 +202,7 @@ def _program(name: str, hint: str) -> str:
 
 
 def build(folder: Path) -> Path:
-    """The program of the kernels, built with the package's own flags; gives its path."""
+    """Build the program of the kernels with the package's flags, and return its path."""
     try:
         import nanobind
     except ImportError as error:
@@ -238,7 +238,7 @@ def flags_of(folder: Path) -> str:
 
 
 class Counter:
-    """Runs kernels under callgrind, each in a process of its own: none meets the heap that another left."""
+    """Runs kernels under callgrind, each in a separate process with a fresh heap."""
 
     def __init__(self, program: Path, valgrind: str) -> None:
         self.program, self.valgrind = program, valgrind
@@ -271,10 +271,10 @@ class Counter:
 
 
 def counted(counter: Counter, kernels: Sequence[str], repeat: int) -> dict[str, Count]:
-    """The first count of each kernel; raises where further ones differ."""
+    """Return the first count of each kernel. Raise an error if further counts differ."""
     counts = {}
     widest = 0
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # each waits for a process; what runs beside it leaves a count as it is
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # each waits for a process; parallel work does not change a count
         all_runs = list(pool.map(lambda kernel: [counter.count(kernel) for _ in range(repeat)], kernels))
     for kernel, runs in zip(kernels, all_runs, strict=True):
         instructions = [run.instructions for run in runs]

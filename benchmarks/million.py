@@ -2,8 +2,9 @@
 
 Run: python benchmarks/million.py [--quick] [--rows N] [--target-rows N] [--json FILE]      (--quick: 100,000 rows)
 
-The target is gradient boosting of 100 stumps, fitted on the first 20,000 rows and frozen; p1 = 1, so every row that it gets
-right is asked for. Each fit runs in a process of its own, so that no memory is left over from another.
+The target is gradient boosting of 100 stumps, fitted on the first 20,000 rows and frozen. p1 = 1, so a counterfactual is
+searched for every row that it predicts correctly. Each fit runs in a separate process, so that no memory is left over from
+another.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ STATUS, CLEAR_REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 class Run(NamedTuple):
-    """One fit; the table as JSON, so that it travels between processes."""
+    """One fit, with its table as JSON so that it can be sent between processes."""
 
     accuracy: float
     target_seconds: float
@@ -43,7 +44,7 @@ class Run(NamedTuple):
 
 
 def make_data(n_rows: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Standard normal columns; ten of them enter a nonlinear additive rule, and the label is a draw from its logistic."""
+    """Draw standard normal columns, and labels from the logistic of a nonlinear additive rule of ten columns."""
     random = np.random.default_rng(0)
     X = random.standard_normal((n_rows, N_FEATURES))
     rule = 1.5 * np.sin(2 * X[:, 0]) + X[:, 1] ** 2 - np.abs(X[:, 2]) + 2.0 * (X[:, 3] > 0.5) + X[:, 4] * (X[:, 4] > 0)
@@ -59,7 +60,7 @@ def memory_megabytes(field: str) -> float:
 
 
 class PeakMemory:
-    """Highest resident memory since entering: the kernel's own peak where it can be reset, else polled by a thread."""
+    """Highest resident memory since entering: the kernel's peak if it can be reset, otherwise polled by a thread."""
 
     def __enter__(self) -> PeakMemory:
         self.before = memory_megabytes("VmRSS")
@@ -95,7 +96,7 @@ class PeakMemory:
 
 
 def fit(n_rows: int, n_target_rows: int, n_jobs: int) -> Run:
-    """Make the data and the target; then time one fit and measure the memory it takes beyond what is there."""
+    """Make the data and the target. Then measure the time and the additional memory of one fit."""
     X, y = make_data(n_rows)
     begin = time.perf_counter()
     target = paper_target().fit(X[:n_target_rows], y[:n_target_rows])

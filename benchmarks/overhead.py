@@ -1,4 +1,4 @@
-"""What FCCA adds to fitting the target: everything after gradient boosting's own fit, on fold 1 of the paper's data.
+"""The time that FCCA adds to fitting the target: everything after the target's fit, on fold 1 of the paper's data.
 
 Run: python benchmarks/overhead.py [--quick] [--data NAME …] [--json FILE]      (--quick: fewer repetitions)
 """
@@ -25,7 +25,7 @@ REPETITIONS, QUICK_REPETITIONS = 15, 7
 
 
 class Times(NamedTuple):
-    """Milliseconds of every repetition, the first and cold one included."""
+    """Milliseconds of every repetition, including the first, cold one."""
 
     target: NDArray[np.float64]
     added: NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""The paper's figures: thresholds, compression, inconsistency and small trees, beside those of the authors' own code.
+"""The paper's figures compared with the authors' code: thresholds, compression, inconsistency and small trees.
 
 Run: python benchmarks/paper_figures.py [--quick] [--data NAME …] [--json FILE]      (--quick: the three small data sets)
 """
@@ -104,7 +104,7 @@ def fit_tree(tree: ClassifierMixin, B: NDArray[np.int8], y: NDArray[np.int64], t
 
 
 def tree_accuracies(B: NDArray[np.int8], y: NDArray[np.int64], test: tuple) -> tuple[float, float]:
-    """Accuracy of CART and of the optimal tree; NaN where pystreed is absent."""
+    """Compute the accuracy of CART and of the optimal tree; NaN if pystreed is absent."""
     cart = fit_tree(DecisionTreeClassifier(max_depth=TREE_DEPTH, random_state=0), B, y, test)
     if STreeDClassifier is None:
         return cart, np.nan
@@ -158,7 +158,7 @@ def merged_checks(name: str, Q: float, ours: Figures, theirs: Figures) -> Iterat
 
 
 def dominated(ours: Figures, theirs: Figures) -> bool:
-    """Whether theirs compresses at least as much with at most the inconsistency, and one of them strictly."""
+    """Check whether theirs has at least our compression and at most our inconsistency, and one strictly better."""
     rounded = np.round([ours.compression, ours.inconsistency], 3)  # theirs are known to three digits
     no_worse = theirs.compression >= rounded[0] and theirs.inconsistency <= rounded[1]
     return no_worse and (theirs.compression > rounded[0] or theirs.inconsistency < rounded[1])
@@ -200,7 +200,7 @@ def run(name: str) -> list[Check]:
 
 
 def verdict(bar: str, checks: list[Check]) -> str:
-    """One line for one bar, with what missed it."""
+    """Return one line for one bar, with the checks that missed it."""
     missed = [check for check in checks if not check.passed]
     line = f"{'MISS' if missed else 'PASS'}  {bar}: {len(checks) - len(missed)} of {len(checks)}"
     return line + "".join(f"\n        {c.data} Q={c.Q:g} {c.what}" for c in missed)

@@ -1,7 +1,7 @@
-"""The paper's literal big-M program on 100 points of each data set: how often its optimum differs from ours, how much, why.
+"""The paper's big-M program on 100 points of each data set: how often, how much and why its optimum differs from ours.
 
-Run with ``python benchmarks/paper_milp.py [data set ...] [--points N] [--json FILE]``. Uses Gurobi where gurobipy is
-installed and HiGHS otherwise.
+Run with ``python benchmarks/paper_milp.py [data set ...] [--points N] [--json FILE]``. Uses Gurobi if gurobipy is installed
+and HiGHS otherwise.
 """
 
 import argparse
@@ -89,7 +89,7 @@ def crossings(x0, x, cuts):
 
 
 def at_our_landings(x0, x, cuts, X_train, problem):
-    """The point in the same cells as x that our contract would stand on, and its cost."""
+    """Return the point with our landings in the same cells as x, and its cost."""
     point, cost = x0.copy(), 0.0
     for j in range(len(x0)):
         entered = np.searchsorted(cuts[j], x[j])

@@ -1,13 +1,13 @@
-"""Held-out quality of the default tree beside CART, other optimal trees, FIGS and black boxes. Two processes, one thread.
+"""Held-out quality of the default tree, CART, other optimal trees, FIGS and black boxes. Two processes, one thread.
 
 Run: python benchmarks/quality.py [--tables all | odd | even | NAME …] [--splits N] [--methods NAME …] [--budget MINUTES]
      [--limit SECONDS] [--workers N] [--fresh] [--json FILE]
 
-Every classification table of the data folder and of its folder contree, at most 9,000 rows of each, no class with fewer than
-ten rows; stratified 70/30 splits with the seeds 0, 1, …. All tables get their first split, then their second, and so on.
-Every fit is kept in results/quality_cells.jsonl, so that a run that was ended continues where it was; a fit is made again
-where the code or the library behind it has changed. Defaults are chosen on the odd tables of the alphabet, the first, the
-third, …; what they are worth is told by the even ones.
+Uses every classification table of the data folder and of its folder contree, with at most 9,000 rows of each and no class
+with fewer than ten rows. Splits are stratified 70/30, with the seeds 0, 1, …. All tables get their first split, then their
+second, and so on. Every fit is kept in results/quality_cells.jsonl, so that a stopped run can continue. A fit is repeated
+if the code or the library behind it has changed. Defaults are chosen on the odd tables in alphabetical order (the first, the
+third, …) and evaluated on the even ones.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def keep_tables(tables: Sequence[str], names: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """Fit what is missing, then print and record what all fits come to."""
+    """Run the missing fits, then print and record the summary of all fits."""
     options = arguments()
     deadline = time.monotonic() + 60 * options.budget
     names = table_names(find_data_folder())

@@ -1,12 +1,12 @@
-"""Time per counterfactual with rules beside the time without: five rules of the kind that bound a feature. One thread.
+"""Time per counterfactual with and without five rules that bound features. One thread.
 
 Run: python benchmarks/rules.py [--data NAME …] [--points N] [--rounds N] [--json FILE]
 
 λ = (0.1, 1, 0), margin 1e-4; gradient boosting of stumps and of depth 3 and random forests of scikit-learn; points drawn
 from the training rows. The rules are on five features drawn at random with a fixed seed: two may only rise, one may only
-fall, two stay between the 5 % and the 95 % quantile of the data. Rounds with and without rules alternate, and the least of
-each is taken, so that a busy machine hurts both alike. A rule that takes the cheapest change away makes another problem of
-it, which may need more nodes; the nodes are printed, and the ratio per point on those whose answer the rules do not change.
+fall, two stay between the 5 % and the 95 % quantile of the data. Rounds with and without rules alternate, and the minimum of
+each is taken, so that a busy machine affects both alike. A rule that forbids the cheapest change makes a different problem,
+which may need more nodes. So the nodes are printed, and also the ratio for points whose result the rules do not change.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ EXTERNAL_DATA, EXTERNAL_K, EXTERNAL_BAR = "magic", 5, 0.80
 
 
 class Size(NamedTuple):
-    """How much is measured."""
+    """The size of a run."""
 
     names: Sequence[str]
     n_folds: int
@@ -97,7 +97,7 @@ def keep_folds(name: str, found: list[Cell], ks: Sequence[int]) -> None:
 
 
 def gains(found: list[Cell]) -> None:
-    """How much the proven choice is better than the other two."""
+    """Print how much better the optimal choice is than the other two."""
     print("\nTraining inconsistency saved by the optimal choice, points of percent")
     line("", ["cells", "better", "mean", "most", "where"], width=9)
     for way in WAYS[:2]:
@@ -165,7 +165,7 @@ def gaps(found: list[Timed]) -> list[str]:
 
 
 def differences(found: list[Cell], ks: Sequence[int]) -> None:
-    """Where the tree on the optimal choice answers better, and where worse."""
+    """Print where the tree on the optimal choice is more accurate, and where less."""
     names = list(dict.fromkeys(cell.data for cell in found))
     print("\nHeld-out accuracy of the tree, optimal choice against another: in how many k it is better and worse; clearly:")
     print("the 95 % t-interval over the folds leaves out zero. Points of percent.")
@@ -218,7 +218,7 @@ def external(found: list[Cell]) -> list[str]:
 
 
 def other_sources(names: Sequence[str], limit: float) -> list[str]:
-    """The same choice from thresholds that other methods found; the verdict."""
+    """Choose among thresholds of other methods, and return the verdict."""
     print(f"\nOther thresholds, first fold, k = {SOURCE_K}: training inconsistency in %, at most {limit:g} s")
     line("", ["conditions", "frequency", "greedy", "optimal", "seconds"], width=11)
     above = []

@@ -4,8 +4,8 @@ Run: python benchmarks/speed.py [--quick] [--data NAME …] [--points N] [--high
      (--quick: two data sets, fewer points)
 
 The MILP is the paper's, with M0 = M1 = 1, ε = 1e-4 and, as in the authors' code, ε_j = max(1e-4, half the smallest
-difference between two training values). Its tree rows are built once per data set; per point the rows that hold x0 and
-the score row are removed and added again, also as in the authors' code.
+difference between two training values). Its tree rows are built once per data set. For each point, the rows with x0 and the
+score row are replaced, also as in the authors' code.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ SPEED_BAR = 2000.0
 
 
 class Points(NamedTuple):
-    """The paper's set M: rows answered correctly with a probability of at most p1, and the class of each."""
+    """The paper's set M: rows predicted correctly with a probability of at most p1, and the class of each."""
 
     rows: NDArray[np.int64]
     own_class: NDArray[np.int32]
 
 
 class Timing(NamedTuple):
-    """Seconds per point, one entry per point, and how many answers flip the model's own predict."""
+    """Seconds per point, one entry per point, and the number of results that flip the model's prediction."""
 
     search: Floats
     with_update: Floats
@@ -169,14 +169,14 @@ class GurobiSolver:
 
 
 class HighsSolver:
-    """The MILP in HiGHS through scipy; what has to be set up is set up before the clock starts."""
+    """The MILP in HiGHS through scipy. The set-up is not measured."""
 
     def __init__(self, problem: PaperMilp, time_limit: float) -> None:
         self.problem, self.time_limit = problem, time_limit
         self.rows = sp.csc_array(sp.vstack([problem.tree_rows, problem.point_rows, problem.score[None]]))
 
     def __call__(self, x0: Floats, own_class: int) -> tuple[Floats, float]:
-        """The counterfactual (x0 itself where time ran out before any) and the seconds of ``milp``."""
+        """Return the counterfactual (x0 itself if none was found in time) and the seconds of ``milp``."""
         problem = self.problem
         score_low, score_high = problem.score_side(own_class)
         low = np.concatenate([problem.tree_low, problem.point_low(x0), [score_low]])
@@ -213,7 +213,7 @@ def points_of(target: GradientBoostingClassifier, data: PaperData, X: Floats, y:
 
 
 def seconds_per_run(run: Callable[[], Any]) -> Floats:
-    """Seconds of every run of as many as fit into REPEAT_SECONDS, at least 5."""
+    """Measure the seconds of repeated runs, for REPEAT_SECONDS and at least 5 runs."""
     seconds: list[float] = []
     while len(seconds) < 5 or sum(seconds) < REPEAT_SECONDS:
         begin = time.perf_counter()
@@ -254,7 +254,7 @@ def line(who: str, timing: Timing, n: int, ours: Floats | None = None) -> str:
 
 
 def keep(data: str, who: str, timing: Timing, n: int, ours: Floats | None = None, limit: float = np.inf) -> None:
-    """The same for the record; a median at the limit is of points that were given up."""
+    """Record the same figures. A median at the limit comes from points that were given up."""
     figures = {"points": n, "flip": timing.flipped}
     figures |= {"search: median µs": 1e6 * np.median(timing.search), "whole: median µs": 1e6 * np.median(timing.with_update)}
     ratio = {} if ours is None else {"times faster": np.median(timing.search) / np.median(ours)}

@@ -1,12 +1,12 @@
-"""Time and peak memory of ``fcca distill`` over a table that is read in pieces, by its number of rows. One thread.
+"""Time and peak memory of ``fcca distill`` over a table that is read in chunks, by its number of rows. One thread.
 
 Run: python benchmarks/streaming.py [--quick] [--full] [--memory-rows N] [--tables DIR] [--json FILE]
      (to a million rows; --quick: to 300,000; --full: to 20 million)
 
-The tables are those of synthetic.py, and covertype_2v4 where FCCA_DATA has it. Each run is a process of its own, whose CPU
-seconds and peak memory the system counts. The time over all rows is that of the steps that go through them, as the command
-tells it, without starting Python and fitting the black box on a sample of fixed size. Up to --memory-rows rows, the same is
-run with the table in memory, and the files that both write are compared byte by byte.
+The tables come from synthetic.py, and covertype_2v4 is added if FCCA_DATA has it. Each run is a separate process, whose CPU
+seconds and peak memory the system counts. The time over all rows is the time of the steps that read all rows, as the command
+reports it. It excludes starting Python and fitting the black box on a sample of fixed size. Up to --memory-rows rows, the
+same is run with the table in memory, and the files that both write are compared byte by byte.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from typing import Any
 
 import _results
 
-# numpy and pyarrow stay out of this process: the system counts its memory into that of the processes it starts.
+# numpy and pyarrow are not imported here: the system counts the memory of this process for the processes that it starts.
 HERE = Path(__file__).parent
-# The command tells the seconds of its steps: here those of the processor, which do not hang on what else the machine does.
+# The command reports the seconds of its steps. Here they are CPU seconds, which do not depend on other work on the machine.
 FCCA = [sys.executable, "-c", "import time; time.perf_counter = time.process_time; from fcca.cli import main; main()"]
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")} | {"ARROW_IO_THREADS": "1"}
 COMPARED = ("tree.json", "thresholds.json", "thresholds.csv")
@@ -54,7 +54,7 @@ EXTRAPOLATED_ROWS, EXTRAPOLATED_CORES = 10**9, (1, 16, 128)
 
 @dataclass(frozen=True)
 class Run:
-    """One process: what it took, and what it printed."""
+    """One process: its time, memory and output."""
 
     seconds: float
     cpu_seconds: float
@@ -94,12 +94,12 @@ class Distilled:
 
     @property
     def row_seconds(self) -> float:
-        """The same on the clock, where the run waited for the processor and the disk as much in all its parts."""
+        """Estimated wall seconds over all rows, if waiting for processor and disk is spread evenly over the run."""
         return self.row_cpu_seconds * self.run.seconds / self.run.cpu_seconds
 
     @property
     def rows_per_second(self) -> float:
-        """Of the processor's time over all rows."""
+        """Rows per CPU second over all rows."""
         return self.rows / self.row_cpu_seconds
 
 
@@ -123,7 +123,7 @@ def distilled(table: Path, out: Path, *, sample: int, in_memory: bool = False) -
 
 @dataclass(frozen=True)
 class Case:
-    """A table, read in pieces and, where it fits, in memory."""
+    """A table, read in chunks and, if it fits, in memory."""
 
     name: str
     streamed: Distilled
@@ -171,7 +171,7 @@ def measured(name: str, table: Path, *, sample: int, with_memory: bool) -> Case:
 
 @contextmanager
 def table_of(what: int | Path, kept: Path | None) -> Iterator[Path]:
-    """The synthetic table of so many rows, or a CSV file's: in the folder where tables are kept, or while it is used."""
+    """Yield a synthetic table or the table of a CSV file, in the folder of kept tables or temporarily."""
     name = f"synthetic-{what}x{FEATURES}" if isinstance(what, int) else what.name.split(".")[0]
     how = ["--rows", str(what), "--features", str(FEATURES)] if isinstance(what, int) else ["--csv", str(what)]
     with tempfile.TemporaryDirectory() as folder:
@@ -182,7 +182,7 @@ def table_of(what: int | Path, kept: Path | None) -> Iterator[Path]:
 
 
 def covertype() -> Path | None:
-    """The file of covertype_2v4; None where it is not at hand."""
+    """Find the file of covertype_2v4; None if it is not available."""
     folder = os.environ.get("FCCA_DATA")
     paths = [Path(folder) / f"covertype_2v4{ending}" for ending in (".csv.gz", ".csv")] if folder else []
     return next((path for path in paths if path.is_file()), None)
@@ -209,7 +209,7 @@ def line(case: Case) -> str:
 
 
 def slope(rows: list[int], seconds: list[float]) -> float:
-    """Of the seconds against the rows, both as logarithms, by least squares: 1 where time is linear in rows."""
+    """Fit the slope of log seconds against log rows by least squares; 1 if time is linear in rows."""
     return statistics.linear_regression([math.log(n) for n in rows], [math.log(s) for s in seconds]).slope
 
 
@@ -258,7 +258,7 @@ def judge_slope(runs: list[Distilled]) -> None:
 
 
 def extrapolate(largest: Distilled) -> None:
-    """What the measured rate would mean for a table that nobody measured."""
+    """Print the time of a larger table at the measured rate."""
     rate = largest.rows_per_second
     hours = {cores: EXTRAPOLATED_ROWS / rate / cores / 3600 for cores in EXTRAPOLATED_CORES}
     told = ", ".join(f"{found:.2f} hours on {cores} core{'s' if cores > 1 else ''}" for cores, found in hours.items())
@@ -281,7 +281,7 @@ def arguments() -> argparse.Namespace:
         "--memory-rows",
         type=int,
         default=MEMORY_ROWS,
-        help=f"run tables of at most so many rows in memory too ({MEMORY_ROWS:,})",
+        help=f"also run tables with at most this many rows in memory ({MEMORY_ROWS:,})",
     )
     parser.add_argument("--tables", type=Path, metavar="DIR", help="keep the tables here, and use those that are here")
     options = parser.parse_args()
@@ -312,7 +312,7 @@ def main() -> None:
         with table_of(path, options.tables) as table:
             cases.append(measured("covertype_2v4", table, sample=sample, with_memory=True))
     constant = statistics.median(case.streamed.run.cpu_seconds - case.streamed.row_cpu_seconds for case in sized)
-    print(f"Beside what goes over all rows: {constant:.1f} CPU seconds (median), for Python and the black box")
+    print(f"Besides the steps over all rows: {constant:.1f} CPU seconds (median), for Python and the black box")
     extrapolate(sized[-1].streamed)
     judge(cases, sized)
 

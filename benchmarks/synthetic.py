@@ -1,12 +1,13 @@
-"""A large table of two classes, written as Parquet row group by row group; or a CSV file written so.
+"""Write a large table of two classes, or a CSV file, as Parquet, row group by row group.
 
 Run: python benchmarks/synthetic.py OUT.parquet [--rows N] [--features N] [--seed N] [--row-group N] [--json FILE]
      python benchmarks/synthetic.py OUT.parquet --csv FILE [--row-group N]
 
 The columns are of ten kinds in turn: continuous, rounded to two digits, whole numbers, flags; float64, float32 and integers
-of several widths. The first ten, one of each kind, enter the rule that the labels are drawn from (additive but for two
-interactions); the others are noise. A value depends on the seed, its row and its column alone: a longer table begins with
-the rows of a shorter one, a wider one with its columns, and row groups of another size hold the same rows.
+of several widths. The labels are drawn from a rule of the first ten columns, one of each kind, which is additive except for
+two interactions. The other columns are noise. A value depends only on the seed, its row and its column. So a longer table
+begins with the rows of a shorter one, and a wider table begins with the columns of a narrower one. The size of the row
+groups does not change the rows.
 """
 
 from __future__ import annotations
@@ -69,12 +70,12 @@ KINDS = (
 
 
 def names(n_features: int) -> list[str]:
-    """Of the features, by kind and position."""
+    """Return the names of the features, by kind and position."""
     return [f"{KINDS[at % len(KINDS)].name}_{at:02}" for at in range(n_features)]
 
 
 def probability(features: list[Values]) -> Floats:
-    """Of the label 1, by the first ten columns."""
+    """Compute the probability of the label 1 from the first ten columns."""
     normal, lognormal, uniform, signal, amount, rate, score, age, count, flag = (
         np.asarray(column, dtype=np.float64) for column in features[: len(KINDS)]
     )
@@ -88,8 +89,8 @@ def probability(features: list[Values]) -> Floats:
 
 
 def drawn_block(seed: int, block: int, n_features: int) -> tuple[list[Values], NDArray[np.int8]]:
-    """The features and labels of the rows from ``block * BLOCK_ROWS`` on."""
-    # The labels' stream is the first, so that more features leave them as they are.
+    """Draw the features and labels of a block, starting at row ``block * BLOCK_ROWS``."""
+    # The labels use the first stream, so that more features do not change them.
     random = [np.random.default_rng([seed, block, stream]) for stream in range(1 + n_features)]
     features = [KINDS[at % len(KINDS)].draw(random[1 + at], BLOCK_ROWS) for at in range(n_features)]
     return features, (random[0].random(BLOCK_ROWS) < probability(features)).astype(np.int8)
@@ -112,7 +113,7 @@ def csv_blocks(path: Path) -> Iterator[pa.Table]:
 
 
 def regrouped(tables: Iterable[pa.Table], n_rows: int) -> Iterator[pa.Table]:
-    """The same rows in tables of ``n_rows``, the last one of what is left."""
+    """Regroup the rows into tables of ``n_rows``; the last one has the remaining rows."""
     waiting: pa.Table | None = None
     for table in tables:
         waiting = table if waiting is None else pa.concat_tables([waiting, table])
@@ -159,12 +160,12 @@ def write_csv_as_parquet(csv: Path, path: Path, row_group: int = ROW_GROUP) -> N
 
 
 def megabytes(path: Path) -> float:
-    """Of a file."""
+    """Return the size of a file in megabytes."""
     return path.stat().st_size / 1e6
 
 
 def seconds_to_read(path: Path) -> float:
-    """Of reading all row groups, one after the other, on one thread."""
+    """Measure reading all row groups, one after the other, on one thread."""
     begin = time.perf_counter()
     with pq.ParquetFile(path) as file:
         for at in range(file.num_row_groups):

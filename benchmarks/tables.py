@@ -1,11 +1,12 @@
-"""The tree from a table as it is – categories, gaps – beside the tree from the same table encoded by hand. One thread.
+"""The tree from a raw table with categories and missing values, and from the same table encoded by hand. One thread.
 
 Run: python benchmarks/tables.py [--data NAME …] [--models NAME …] [--seeds N] [--rows N] [--quick] [--json FILE]
 
-Stratified 70/30 splits, the same for both. *raw*: the file's columns as `fcca distill` takes them. *hand*: what a careful
-user makes of them beforehand: a 0/1 column per category (missing is one of them), medians of the training rows for missing
-numbers with a 0/1 column that tells where; then the same family of black box, the same discretizer, the same tree. Held-out
-accuracy; a data set passes where the tree from the raw table is at most one point worse, on the mean of its seeds.
+Splits are stratified 70/30, and the same for both. *raw*: the columns of the file, as `fcca distill` reads them. *hand*: the
+encoding of a careful user, with a 0/1 column per category (missing is one of them), medians of the training rows for missing
+numbers, and a 0/1 column that marks them. Both use the same family of black box, the same discretizer and the same tree.
+Held-out accuracy is measured. A data set passes if the tree from the raw table is at most one point worse, on average over
+its seeds.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ BAR = 0.01
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one black box and its tree came to."""
+    """The results of one black box and its tree."""
 
     black_box: float
     tree: float
@@ -118,14 +119,14 @@ def compared(data: str, frame: pd.DataFrame, model: TargetModel, seed: int, most
 
 
 def _as_read(X: pd.DataFrame) -> pd.DataFrame:
-    """Numbers as float64 and texts as objects, as the command line reads them."""
+    """Convert numbers to float64 and strings to objects, as the command line reads them."""
     numbers = {name: X[name].astype(np.float64) for name in X.columns if pd.api.types.is_numeric_dtype(X[name].dtype)}
     texts = {name: X[name].astype(object) for name in X.columns if name not in numbers}
     return pd.DataFrame({name: numbers.get(name, texts.get(name)) for name in X.columns})
 
 
 def by_hand(X: pd.DataFrame) -> Any:
-    """What makes a table of numbers without gaps, fitted on the training rows."""
+    """Make the transformer to numbers without missing values, which is fitted on the training rows."""
     encoder = make_column_transformer(
         (OneHotEncoder(sparse_output=False, handle_unknown="ignore"), make_column_selector(dtype_include=object)),
         (SimpleImputer(strategy="median", add_indicator=True), make_column_selector(dtype_include=np.number)),
@@ -135,7 +136,7 @@ def by_hand(X: pd.DataFrame) -> Any:
 
 
 def measured(X: pd.DataFrame, y: Any, training: Any, held_out: Any, model: TargetModel, seed: int, depth: int) -> Outcome:
-    """Fit the black box, take out its conditions, find the tree, and score both on the held-out rows."""
+    """Fit the black box, find its conditions and the tree, and score both on the held-out rows."""
     rows = X.iloc[training]
     numbers = rows.select_dtypes("float64")
     widths = (numbers.max() - numbers.min()).to_numpy()

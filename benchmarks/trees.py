@@ -1,15 +1,15 @@
-"""The optimal tree beside pystreed, gosdt and pycontree: CPU seconds of one fit, end to end, one thread.
+"""The optimal tree of fcca, pystreed, gosdt and pycontree: CPU seconds of one fit, end to end, one thread.
 
 Run: python benchmarks/trees.py [--quick] [--data NAME …] [--depths N …] [--limit S] [--own-limit S] [--rows N]
      [--json FILE]      (--quick: two small data sets, at most 5 s for a peer, 100,000 rows)
 
 The columns are ``x > t`` for all distinct thresholds of a gradient boosting of 100 trees, of depth 1 and of depth 3. All
-minimise error share + 10/n · leaves; pystreed and pycontree charge branch nodes, one fewer than leaves. pycontree takes the
-continuous columns, so its tree can only be better. Every peer runs in a process of its own and is ended when it does not
-keep its time limit. A fit that is shorter than a second is repeated and the fastest counts, for all alike.
+minimise error share + 10/n · leaves. pystreed and pycontree penalize branch nodes, one fewer than leaves. pycontree gets the
+continuous columns, so its tree can only be better. Every peer runs in a separate process and is stopped at its time limit. A
+fit that takes less than a second is repeated, and the fastest one counts, for all alike.
 
-Then the criteria beside the error: depth 3 on the same tables, and depth 4 with at most eight leaves on 60 and 100 of the
-columns, with the gap where the time limit ended the search. Prices of a leaf are the defaults.
+Then the other criteria are compared with the error: depth 3 on the same tables, and depth 4 with at most eight leaves on 60
+and 100 of the columns, with the gap if the search was stopped by the time limit. Penalties per leaf are the defaults.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ MANY_SECONDS, MANY_MEGABYTES = 1.5, 300.0
 
 
 class Fit(NamedTuple):
-    """One fit; objective with leaves counted, NaN where nothing came back."""
+    """One fit. The objective includes the leaves; NaN if there is no result."""
 
     seconds: float
     objective: float
@@ -104,7 +104,7 @@ def boosted_table(X: Floats, y: NDArray[np.int64], depth: int) -> Table:
 
 
 def fastest(fit: Callable[[], Any]) -> tuple[float, Any]:
-    """CPU seconds of the fastest of as many fits as a second allows, at least one."""
+    """Repeat a fit for up to a second, at least once, and return the CPU seconds of the fastest."""
     best, spent, fitted = np.inf, 0.0, None
     while spent < REPEAT_SECONDS:
         begin = time.process_time()
@@ -169,7 +169,7 @@ def _fit_apart(peer: str, case: Case, depth: int, limit: float, answer: Any) -> 
 
 
 def fit_peer(peer: str, case: Case, depth: int, limit: float) -> Fit:
-    """In a process of its own, which is ended when it runs past its limit."""
+    """Fit in a separate process, which is stopped at its time limit."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_fit_apart, args=(peer, case, depth, limit, sender))
@@ -201,14 +201,14 @@ class Race(NamedTuple):
         return f"{self.case.name} {self.case.table.shape[0]}×{self.case.table.shape[1]} depth {self.depth}"
 
     def times_faster(self, peer: str) -> float | None:
-        """Than a peer that proved its tree; None where it did not."""
+        """Ratio to the time of a peer that proved its tree; None if it did not."""
         theirs = self.fits.get(peer)
         return theirs.seconds / self.fits["fcca"].seconds if theirs is not None and theirs.proven else None
 
     def at_least(self, peer: str) -> float | None:
-        """As ``times_faster``, and for a peer that was stopped by its limit what can be said: at least that much.
+        """Like ``times_faster``, but with a lower bound for a peer that was stopped by its limit.
 
-        None where neither proved its tree: then nothing can be said.
+        None if neither proved its tree.
         """
         ours, theirs = self.fits["fcca"], self.fits.get(peer)
         if theirs is None or not theirs.seconds > 0 or not (ours.proven or theirs.proven):
@@ -292,7 +292,7 @@ def judge(races: list[Race], own_limit: float) -> None:
 
 
 def judge_objectives(races: list[Race], own_limit: float) -> None:
-    """pycontree may split at any number: where that makes a better tree, it is said."""
+    """Compare objectives. pycontree may split at any number, so a better tree of it is reported."""
     both = [r for r in races if "pycontree" in r.fits and r.fits["pycontree"].proven and r.fits["fcca"].proven]
     better = [r for r in both if r.fits["pycontree"].objective < r.fits["fcca"].objective - 1e-9]
     if better:
@@ -309,7 +309,7 @@ def judge_objectives(races: list[Race], own_limit: float) -> None:
 
 
 def judge_magic(races: list[Race]) -> None:
-    """The hardest case: how long the proof takes, and what is known after five seconds."""
+    """Judge the hardest case: the time of the proof, and the gap after five seconds."""
     hard = next((r for r in races if r.depth == 4 and r.case.name == "magic, depth-3 trees"), None)
     if hard is None:
         return
@@ -329,7 +329,7 @@ def judge_magic(races: list[Race]) -> None:
 
 
 def search(case: Case, criterion: str, depth: int, max_leaves: int | None, limit: float) -> tuple[float, float]:
-    """CPU seconds of one fit at the default price of a leaf, and its gap."""
+    """Measure the CPU seconds of one fit with the default penalty per leaf, and its gap."""
     settings = {"criterion": criterion, "max_leaf_nodes": max_leaves, "time_limit": limit}
     seconds, tree = fastest(lambda: OptimalTreeClassifier(depth, **settings).fit(case.table, case.y))
     return seconds, tree.gap_

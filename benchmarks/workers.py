@@ -1,7 +1,7 @@
-"""Two worker processes (joblib's loky) beside two threads and one, by model and rows.
+"""Two worker processes (joblib's loky) compared with two threads and with one thread, by model and rows.
 
-How many times faster than one thread they are says something on an idle machine only. How much processor time they take
-beside one thread (column "work", needs psutil) hardly depends on what else is running.
+The speed-up over one thread is meaningful only on an idle machine. The processor time compared with one thread (column
+"work", needs psutil) hardly depends on what else is running.
 
 Run: python benchmarks/workers.py [--quick] [--rows N …] [--models NAME …] [--repetitions N]
 """
@@ -46,7 +46,7 @@ ROWS_BY_PROGRAM = 100
 
 
 def data() -> tuple[str, Any, Any]:
-    """Magic, or scikit-learn's breast cancer where it is not at hand."""
+    """Load magic, or scikit-learn's breast cancer if magic is not available."""
     (name,) = at_hand(["magic"])
     frame = load_frame(name)
     y = frame.pop("label").to_numpy()
@@ -65,7 +65,7 @@ def by_processes(explainer: CounterfactualExplainer, X: Any, n: int) -> Counterf
 
 
 def processor_seconds() -> float:
-    """Of this process and of those that it has started; NaN where nobody knows."""
+    """Return the CPU seconds of this process and its child processes; NaN if unknown."""
     if psutil is None:
         return float("nan")
     times = [process.cpu_times() for process in (psutil.Process(), *psutil.Process().children(recursive=True))]

@@ -37,8 +37,8 @@ AdditiveSearch::AdditiveSearch(const AdditiveModel& model, const Limits& limits,
   }
 }
 
-// Offers the cells whose gain beats that of every cheaper cell; no other cell is in a cheapest change. Of categories that cost the
-// same, only the one that gains most is offered.
+// Offers the cells that gain more than every cheaper cell. No other cell is in a cheapest change. Of categories with the same cost, only
+// the one with the largest gain is offered.
 template <class Gain>
 void AdditiveSearch::offer_gains(const Query& query, std::size_t j, double needed, Gain gain_of) {
   const std::int64_t own = own_cells_[j];
@@ -178,7 +178,7 @@ Outcome AdditiveSearch::solve_classes(const Query& query, const Stop& stop) {
     if (const std::optional<Outcome> found = beat_own(query, targets, stop)) return *found;
   }
   Outcome best;
-  double open_bound = infinity;  // the least bound of the targets that could not be finished
+  double open_bound = infinity;  // the least bound of the unfinished targets
   std::int64_t nodes = 0;
   for (const std::int32_t t : targets) {
     Outcome outcome = beat_rivals(query, t, best.cost, stop);

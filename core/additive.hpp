@@ -1,5 +1,5 @@
-// Additive models: the score is Σ_j g_j(x_j), every g_j constant on the cells of its feature. Gradient boosting of stumps
-// is one.
+// Additive models: the score is Σ_j g_j(x_j), and every g_j is constant on the cells of its feature. An example is gradient
+// boosting of stumps.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ struct AdditiveModel {
   void score(const double* row, double* out) const;
 };
 
-// One per thread: keeps its buffers from point to point.
+// There is one object per thread. It keeps its buffers from point to point.
 class AdditiveSearch {
  public:
   AdditiveSearch(const AdditiveModel& model, const Limits& limits, const Cost& cost);
@@ -49,7 +49,7 @@ class AdditiveSearch {
   void offer_gains(const Query& query, std::size_t j, double needed, Gain gain_of);
   Outcome solve_binary(const Query& query, const Stop& stop);
   Outcome solve_classes(const Query& query, const Stop& stop);
-  // The shortcut of other_classes.hpp; nothing where it does not apply.
+  // The shortcut of other_classes.hpp. Empty if it does not apply.
   std::optional<Outcome> beat_own(const Query& query, const std::vector<std::int32_t>& targets, const Stop& stop);
   Outcome beat_rivals(const Query& query, std::int32_t target, double limit, const Stop& stop);
   void add_moves(const Query& query, const std::vector<Choice>& choices, Outcome& outcome) const;
@@ -57,7 +57,7 @@ class AdditiveSearch {
   const AdditiveModel& model_;
   Landings landings_;
   std::vector<std::size_t> movable_;  // features with cuts
-  std::vector<double> scores_, rounding_;  // by output; what a score may be off by rounding
+  std::vector<double> scores_, rounding_;  // by output; rounding_: the largest rounding error of a score
   std::vector<std::int64_t> own_cells_;
   std::vector<Reach> reach_;
   Knapsack knapsack_;

@@ -1,4 +1,4 @@
-// The arrays that Python hands to the searches, as the structs that these work on, and their results as arrays.
+// Conversion of the arrays from Python to the structs of the searches, and of the results to arrays.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -65,15 +65,15 @@ inline auto is_below(std::size_t n) {
   return [n](std::int64_t i) { return i >= 0 && static_cast<std::size_t>(i) < n; };
 }
 
-// Weights, and a sum that is one too.
+// Checks that weights and their sum are finite and not negative.
 inline void require_weights(const Doubles& weight, const char* message) {
   require_all(weight, is_weight, message);
   require(is_finite(std::accumulate(weight.data(), weight.data() + weight.shape(0), 0.0)), message);
 }
 
-// Labels of so many classes. More than 2³¹ cannot be labels, and their weights could not be counted.
+// Checks the number of classes. Labels are 32-bit numbers, so 2³¹ classes or more are not possible.
 inline void require_classes(std::size_t n_classes) {
-  require(n_classes > 0 && n_classes <= std::numeric_limits<std::int32_t>::max(), "a number of classes that cannot be");
+  require(n_classes > 0 && n_classes <= std::numeric_limits<std::int32_t>::max(), "the number of classes is out of range");
 }
 
 inline void require_labels(const Ints& label, std::size_t n_classes) {
@@ -81,7 +81,7 @@ inline void require_labels(const Ints& label, std::size_t n_classes) {
   require_all(label, is_below(n_classes), "a label is out of range");
 }
 
-// Offsets into an array of so many entries.
+// Checks offsets into an array of the given number of entries.
 inline void require_offsets(const Longs& offsets, std::size_t size, const char* message) {
   require(offsets.shape(0) > 0 && offsets(0) == 0, message);
   for (std::size_t i = 1; i < offsets.shape(0); ++i) require(offsets(i) >= offsets(i - 1), message);
@@ -101,7 +101,7 @@ class CellArrays {
     require_offsets(first_cut, cuts.shape(0), "first_cut and cuts disagree");
     require(smallest.shape(0) == cuts.shape(0) + m && largest.shape(0) == smallest.shape(0), "cuts and cells disagree");
     require(cuts.shape(0) < std::numeric_limits<std::int32_t>::max() - m, "more cells than can be numbered");
-    require_all(cuts, is_number, "a cut that is not a number");
+    require_all(cuts, is_number, "a cut must be a number");
     require(!kinds || (first_code && code_cell), "kinds without codes");
     cells = {m, first_cut.data(), cuts.data(), smallest.data(), largest.data(), {box_low.data(), box_high.data()}};
     require(!closed || closed->shape(0) == smallest.shape(0), "closed and cells disagree");
@@ -120,9 +120,9 @@ class CellArrays {
     for (std::size_t j = 0; j < m; ++j) require(cells.kind(j) != numbers_with_missing || cells.n_cuts(j) > 0, "a column with missing values has no cell for them");
   }
 
-  // Codes of categories must be those that have a cell.
+  // Every category code must have a cell.
   void check(const Matrix& rows) const {
-    require(rows.shape(1) == cells.n_features, "rows have another number of features than the cells");
+    require(rows.shape(1) == cells.n_features, "rows and cells have different numbers of features");
     if (cells.kinds == nullptr) return;
     for (std::size_t j = 0; j < cells.n_features; ++j) {
       if (cells.kind(j) != categories) continue;
@@ -166,7 +166,7 @@ class CellArrays {
   std::optional<Doubles> unit_;
   std::optional<Longs> first_knot_;
   std::optional<Doubles> knot_, rank_;
-  std::vector<double> ranges_;  // the units, where none are given
+  std::vector<double> ranges_;  // the units, if none are given
 };
 
 // Keeps the arrays that its limits point into.
@@ -194,12 +194,12 @@ class LimitArrays {
     const std::size_t m = cells.n_features;
     auto per_point = [&](const auto& array) { return !array || (array->shape(0) == n_points && array->shape(1) == m); };
     auto per_feature = [&](const auto& array) { return !array || array->shape(0) == m; };
-    require(per_point(low_) && per_point(high_) && per_point(frozen_), "one line of bounds and of frozen features per point");
+    require(per_point(low_) && per_point(high_) && per_point(frozen_), "expected one line of bounds and of frozen features per point");
     require(per_feature(step_) && per_feature(origin_) && per_feature(weight_) && per_feature(fillable_) && per_feature(fill_near_),
-            "one step, origin, weight and filling per feature");
+            "expected one step, origin, weight and filling per feature");
     require(low_.has_value() == high_.has_value() && step_.has_value() == origin_.has_value() && fillable_.has_value() == fill_near_.has_value(), "a rule lacks a part");
-    require_all(low_, is_number, "a bound that is not a number");
-    require_all(high_, is_number, "a bound that is not a number");
+    require_all(low_, is_number, "a bound must be a number");
+    require_all(high_, is_number, "a bound must be a number");
     require_all(step_, is_weight, "a step must be finite and not negative");
     require_all(origin_, is_finite, "an origin must be finite");
     require_all(weight_, is_weight, "a weight must be finite and not negative");
@@ -218,7 +218,7 @@ class LimitArrays {
     require(first_term_.shape(0) == upper_.shape(0) + 1 && term_feature_.shape(0) == term_coef_.shape(0), "linear rules disagree");
     require_offsets(first_term_, term_feature_.shape(0), "linear rules disagree");
     require_all(term_coef_, is_finite, "a coefficient must be finite");
-    require_all(upper_, is_number, "a limit that is not a number");
+    require_all(upper_, is_number, "a limit must be a number");
     require(if_rises_.shape(0) == if_feature_.shape(0) && then_feature_.shape(0) == if_feature_.shape(0) && then_rises_.shape(0) == if_feature_.shape(0),
             "implications disagree");
     for (const Ints* features : {&term_feature_, &if_feature_, &then_feature_}) {
@@ -246,7 +246,7 @@ class LimitArrays {
   FlatBytes then_rises_;
 };
 
-// Rows, and the questions about them.
+// Rows, and the queries about them.
 struct Questions {
   const Matrix& rows;
   const Longs& points;
@@ -257,13 +257,13 @@ struct Questions {
 
   std::size_t size() const { return points.shape(0); }
   void check(std::size_t n_features, std::size_t n_classes) const {
-    require(rows.shape(1) == n_features, "rows have another number of features than the model");
+    require(rows.shape(1) == n_features, "rows and model have different numbers of features");
     require(own_class.shape(0) == size() && target.shape(0) == size() && margin.shape(0) == size(),
-            "one class, target and margin per point");
+            "expected one class, target and margin per point");
     require_all(points, is_below(rows.shape(0)), "a point is out of range");
     require_all(own_class, is_below(n_classes), "a class is out of range");
     require_all(target, [&](std::int32_t k) { return k == any_other_class || is_below(n_classes)(k); }, "a target is out of range");
-    require_all(margin, is_number, "a margin that is not a number");
+    require_all(margin, is_number, "a margin must be a number");
   }
   Query operator[](std::size_t point) const {
     const std::size_t m = rows.shape(1);
@@ -273,8 +273,8 @@ struct Questions {
   }
 };
 
-// Whether all children come after their parents and are there, and so are roots and features: then a walk ends at a leaf. That is found
-// out quickly, and holds for most trees as they come.
+// Whether all children come after their parents, and all children, roots and features are in range. Then every walk ends at a leaf. This
+// check is fast, and most trees pass it.
 inline bool are_in_order(const Longs& roots, const Ints& feature, const Ints& left, const Ints& right, std::size_t n_features) {
   constexpr std::size_t most = std::numeric_limits<std::int32_t>::max();
   if (feature.shape(0) > most || !std::all_of(roots.data(), roots.data() + roots.shape(0), is_below(feature.shape(0)))) return false;
@@ -287,8 +287,8 @@ inline bool are_in_order(const Longs& roots, const Ints& feature, const Ints& le
   return wrong == 0;
 }
 
-// All trees' nodes: roots, children and features must be there, and a node is the root of one tree or the child of one node. So nothing
-// that starts from a root comes to a node twice.
+// Checks the nodes of all trees: roots, children and features must be in range, and a node must be the root of one tree or the child of
+// one node. So a walk that starts from a root never reaches a node twice.
 inline void require_nodes(const Longs& roots, const Ints& feature, const Ints& left, const Ints& right, std::size_t n_features) {
   const std::size_t n_nodes = feature.shape(0);
   require(left.shape(0) == n_nodes && right.shape(0) == n_nodes, "the nodes' arrays disagree");
@@ -307,11 +307,11 @@ inline void require_nodes(const Longs& roots, const Ints& feature, const Ints& l
   }
 }
 
-// How much may be spent on it.
+// Limits on threads and time.
 struct Effort {
   std::size_t n_threads;
   double time_limit;            // seconds for all points
-  double time_limit_per_row;  // seconds for each
+  double time_limit_per_row;  // seconds for each point
 };
 
 inline Cost checked_cost(double lambda0, double lambda1, double lambda2) {

@@ -29,7 +29,7 @@ Cells::Interval Cells::interval(std::size_t j, std::int64_t cell, double lowest,
 double Cells::Interval::middle() const {
   if (empty()) return nowhere;
   const double middle = low + (high - low) / 2;
-  return middle > open_low ? middle : high;  // between two adjacent floats only the upper one is in the cell
+  return middle > open_low ? middle : high;  // of two adjacent floats, only the upper one is in the cell
 }
 
 double Cells::unseen(std::size_t j, std::int64_t cell, const Interval& left) const {
@@ -83,7 +83,7 @@ void widen_cells(const double* rows, std::size_t n_rows, const Cells& cells, dou
     for (std::size_t j = 0; j < m; ++j) {
       if (std::isnan(row[j]) || cells.kind(j) == categories) continue;
       const std::int64_t cell = cells.first_cell(j) + (cells.n_cuts(j) ? cells.cell_of(j, row[j]) : 0);
-      // Written so that the NaN of a cell without values yields to the first value seen.
+      // Written so that the first value replaces the NaN of a cell without values.
       if (!(smallest[cell] <= row[j])) smallest[cell] = row[j];
       if (!(largest[cell] >= row[j])) largest[cell] = row[j];
     }

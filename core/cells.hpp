@@ -1,4 +1,4 @@
-// Cells: the intervals between a feature's cuts, and what the training data looks like inside each of them.
+// Cells: the intervals between a feature's cuts, with the range of the training values in each of them.
 #pragma once
 
 #include <cmath>
@@ -21,20 +21,20 @@ struct Box {
   }
 };
 
-// What a column holds. With gaps, the last cut is infinite and the cell behind it holds the missing values. The cells of categories
-// are groups of codes, in an order that means nothing; their cuts only count them.
+// What a column holds. If values may be missing, the last cut is infinite, and the cell after it holds the missing values. The cells of
+// categories are groups of codes in an arbitrary order. Their cuts only count the cells.
 enum Kind : std::uint8_t { numbers = 0, numbers_with_missing = 1, categories = 2 };
 
 // Feature j has the cuts cuts[first_cut[j]] < ... < cuts[first_cut[j + 1] - 1] and one cell more than cuts. Cell k holds
-// the values x with cut[k - 1] < x <= cut[k]; the outermost cells are closed by the box.
+// the values x with cut[k - 1] < x <= cut[k]. The outermost cells end at the range of the data.
 struct Cells {
   std::size_t n_features;
   const std::int64_t* first_cut;  // n_features + 1 offsets into cuts
   const double* cuts;
-  const double* smallest;  // smallest training value of each cell, NaN where the cell holds none
-  const double* largest;   // largest training value of each cell, NaN where the cell holds none
+  const double* smallest;  // smallest training value of each cell, NaN if the cell holds none
+  const double* largest;   // largest training value of each cell, NaN if the cell holds none
   Box box;
-  const std::uint8_t* closed = nullptr;      // by cell: without a training value nothing lands in it, off a grid; null: none is
+  const std::uint8_t* closed = nullptr;      // by cell: no move may enter it, except on a grid, if it has no training value; null: no cell is closed
   const std::uint8_t* kinds = nullptr;       // by feature; null: all are numbers
   const std::int64_t* first_code = nullptr;  // by feature, into code_cell
   const std::int32_t* code_cell = nullptr;   // the cell of each code of a column of categories
@@ -51,21 +51,21 @@ struct Cells {
   // The last cell that holds numbers.
   std::int64_t last_number(std::size_t j) const { return kind(j) == numbers_with_missing ? n_cuts(j) - 1 : n_cuts(j); }
 
-  // Where a move of feature j from x0 into another cell lands: on the training value nearest to x0, or on the middle of
-  // the cell where it holds none. NaN where the box does not reach the cell.
+  // The landing of a move of feature j from x0 into another cell, that is, the value that the feature takes. It is the training value
+  // nearest to x0, or the middle of a cell without training values. NaN if the cell is outside the range of the data.
   double landing(std::size_t j, std::int64_t cell, std::int64_t own_cell, double x0) const;
 
-  // The same with bounds: where they exclude that value, on the bound if it lies behind the value, else on the middle of what they
-  // leave of the cell.
+  // The same with bounds. If they exclude that value, the landing is the bound if it lies beyond the value, or else the middle of the part
+  // of the cell that is within the bounds.
   double landing_within(std::size_t j, std::int64_t cell, bool upwards, double x0, double low, double high) const;
 
-  // The same on a grid origin + k·step: on its value in the cell, the box and the bounds that is nearest to x0.
+  // The same on a grid origin + k·step: the grid value nearest to x0 within the cell, the range of the data and the bounds.
   double landing_on_grid(std::size_t j, std::int64_t cell, bool upwards, double x0, double low, double high, double step, double origin) const;
 
-  // Where a missing value that is filled in lands: as near to a given value as the cell's training values and the bounds allow.
+  // The landing of a missing value that is filled in: as near to a given value as the cell's training values and the bounds allow.
   double filling(std::size_t j, std::int64_t cell, double near, double low, double high) const;
 
-  // The cut that a move from own_cell into cell crosses last; NaN for categories and fillings.
+  // The cut that a move from own_cell into cell crosses last; NaN for categories and filled-in values.
   double last_cut_crossed(std::size_t j, std::int64_t cell, std::int64_t own_cell) const {
     const bool unordered = kind(j) == categories || (kind(j) == numbers_with_missing && own_cell == n_cuts(j));
     if (unordered) return std::numeric_limits<double>::quiet_NaN();
@@ -79,17 +79,17 @@ struct Cells {
     double middle() const;
   };
   Interval interval(std::size_t j, std::int64_t cell, double lowest, double highest) const;
-  // Where a move lands in a cell that holds no training value.
+  // The landing in a cell without training values.
   double unseen(std::size_t j, std::int64_t cell, const Interval& left) const;
 };
 
-// λ0·(features moved) + λ1·Σ|move| + λ2·Σ move², the moves as distances.
+// λ0·(features moved) + λ1·Σ|move| + λ2·Σ move², where moves are measured as distances.
 struct Cost {
   double lambda0, lambda1, lambda2;
   double of(double distance) const { return lambda0 + lambda1 * distance + lambda2 * distance * distance; }
 };
 
-// Widens smallest and largest by the rows given, so that chunks of rows can be taken one after the other.
+// Widens smallest and largest to include the given rows, so that rows can be given in several chunks.
 void widen_cells(const double* rows, std::size_t n_rows, const Cells& cells, double* smallest, double* largest);
 
 }  // namespace fcca

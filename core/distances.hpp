@@ -1,4 +1,4 @@
-// How far a move goes: what a change costs is a function of this.
+// Distances of moves. The cost of a change is a function of its distance.
 #pragma once
 
 #include <algorithm>
@@ -9,12 +9,12 @@
 namespace fcca {
 
 // A number moves by |to − from| in units of its feature. With knots, it moves by the difference of its ranks, which are linear between the
-// knots and constant beyond them. Both rise with the way from a value, also after rounding: subtractions, quotients and products of
-// rounded numbers keep the order of their arguments, and a rank never exceeds that of the next knot. So the cost rises outwards.
+// knots and constant beyond them. Both never decrease away from a value, even after rounding: subtractions, quotients and products of
+// rounded numbers keep the order of their arguments, and a rank never exceeds the rank of the next knot. So the cost rises outwards.
 struct Distances {
-  const double* unit = nullptr;              // by feature: what a distance of 1 is
-  double unordered = 1.0;                    // of a move between cells that have no order
-  const std::int64_t* first_knot = nullptr;  // by feature, into knot and rank; null, or a feature without knots: by units
+  const double* unit = nullptr;              // by feature: the unit of distance
+  double unordered = 1.0;                    // distance of a move between cells without an order
+  const std::int64_t* first_knot = nullptr;  // by feature, into knot and rank; if null, or for a feature without knots, distances are in units
   const double* knot = nullptr;              // rising
   const double* rank = nullptr;              // not falling
 
@@ -23,7 +23,7 @@ struct Distances {
   }
 
  private:
-  // Apart, so that distances in units stay a few instructions.
+  // A separate function, so that distances in units take only a few instructions.
   [[gnu::noinline]] double between_ranks(std::size_t j, double from, double to) const {
     if (first_knot[j] == first_knot[j + 1]) return std::abs(to - from) / unit[j];
     return std::abs(rank_of(j, to) - rank_of(j, from));

@@ -9,7 +9,7 @@ namespace fcca {
 
 namespace {
 
-// Eight bytes of 0 or 1 into eight bits, the first byte into the lowest.
+// Packs eight bytes of 0 or 1 into eight bits. The first byte becomes the lowest bit.
 std::uint64_t packed_eight(const std::uint8_t* bytes) {
   std::uint64_t eight = 0;
   for (int i = 7; i >= 0; --i) eight = eight << 8 | bytes[i];
@@ -88,7 +88,7 @@ std::vector<std::vector<std::int32_t>> nested_chains(const DistinctRows& rows) {
     for (auto& chain : chains) {
       if ((!tightest || size[chain.back()] < size[tightest->back()]) && within(j, chain.back())) tightest = &chain;
     }
-    // An equal column adds nothing: the first of them stands for all.
+    // Equal columns add nothing, so only the first one is kept.
     if (tightest && size[tightest->back()] == size[j]) continue;
     if (tightest) tightest->push_back(j);
     else chains.push_back({j});

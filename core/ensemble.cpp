@@ -30,7 +30,7 @@ Ensemble::Ensemble(const CellTrees& trees_, const double* base_, const Cells& ce
 
 void Ensemble::compile_tree(std::size_t tree) {
   const std::int32_t root = static_cast<std::int32_t>(trees.roots[tree]);
-  // The tree's own cuts, by feature.
+  // The cuts of the tree, by feature.
   std::vector<std::pair<std::int32_t, std::int32_t>> tests;
   std::vector<std::int32_t> pending{root};
   while (!pending.empty()) {
@@ -57,7 +57,7 @@ void Ensemble::compile_tree(std::size_t tree) {
   const std::int32_t end = static_cast<std::int32_t>(slot_feature.size());
   first_slot.push_back(end);
 
-  // Down the tree with the runs of segments that are still possible.
+  // Walk down the tree with the runs of segments that are still possible.
   struct Run {
     std::int32_t first, last;
   };

@@ -1,7 +1,7 @@
-// A tree ensemble in cells: what the branch and bound works on.
+// A tree ensemble in cells, as the branch and bound uses it.
 //
-// A slot is one feature as one tree sees it: the tree's own cuts divide the feature's cells into a few segments, and within
-// a segment the tree cannot tell cells apart. A leaf is a box: on some of its tree's slots it admits a run of segments (a
+// A slot is one feature in one tree: the tree's cuts divide the feature's cells into a few segments, and the tree does not
+// distinguish the cells of a segment. A leaf is a box: on some of its tree's slots it admits a run of segments (a
 // side), on the others all of them.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace fcca {
 
-// All trees' nodes in one set of arrays; a leaf has feature -1, an inner node sends the cells up to cut to the left.
+// The nodes of all trees in one set of arrays. A leaf has feature -1. An inner node sends the cells up to cut to the left.
 struct CellTrees {
   std::size_t n_trees;
   const std::int64_t* roots;
@@ -72,7 +72,7 @@ class Ensemble {
   std::vector<std::int32_t> first_tree_of, tree_of;  // by feature, the trees that test it
 
  private:
-  // A cut before the first cell sends nothing to the left, one behind the last everything.
+  // A cut before the first cell sends nothing to the left. A cut after the last cell sends everything to the left.
   bool divides(std::int32_t node) const { return trees.cut[node] >= 0 && trees.cut[node] < cells.n_cuts(trees.feature[node]); }
   void compile_tree(std::size_t tree);
 };

@@ -11,10 +11,10 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int passes_between_refreshes = 4;
 // A node's passes end when one has closed less than this share of the gap.
 constexpr double worthwhile_at_root = 0.08, worthwhile_below = 0.05;
-// Early passes at the root move messages only: a multiplier chosen for unpassed messages is a poor one.
+// Early passes at the root only move messages, because multipliers chosen before the first passes are poor.
 constexpr int passes_before_multiplier = 2;
 
-// Four at a time, which the processor can do side by side.
+// Four at a time, which the processor can compute in parallel.
 double least_of(const double* begin, const double* end) {
   double a = infinity, b = infinity, c = infinity, d = infinity;
   for (; end - begin >= 4; begin += 4) {
@@ -59,8 +59,8 @@ void Bound::begin(const Task& task, double unit, Live& all) {
   strong_leaf_ = cheap_leaf_;
 }
 
-// Drops cells at the ends of the box. Valid because every other feature costs at least its cheapest cell: a cell that costs more
-// than what these leave of the limit is in no counterfactual below the limit.
+// Drops cells at the ends of the box. This is valid because every other feature costs at least its cheapest cell. A cell that costs more
+// than the limit minus these costs is in no counterfactual below the limit.
 bool Bound::clip_to_budget(double limit) {
   double least = 0;
   auto nearest = [&](std::size_t j) {
@@ -83,7 +83,7 @@ double Bound::least_own(std::size_t j) const {
   return least_of(own + state.low[j], own + state.high[j] + 1);
 }
 
-// The bound g of the file ensemble_bound.hpp.
+// The bound g defined in ensemble_bound.hpp.
 double Bound::total(const Live& live) const {
   double g = state.fixed;
   for (std::size_t r = 0; r < task_->n_rivals; ++r) g += state.multiplier[r] * (task_->needed[r] - state.settled[r]);
@@ -92,7 +92,7 @@ double Bound::total(const Live& live) const {
   return g;
 }
 
-// Adds to a feature's table what was noted as steps between its cells; cells that are dropped stay so.
+// Adds the steps between a feature's cells to its table. Dropped cells stay dropped.
 void Bound::add_steps(double* own, std::int32_t low, std::int32_t high) {
   double level = 0;
   for (std::int32_t k = low; k <= high; ++k) {
@@ -101,8 +101,8 @@ void Bound::add_steps(double* own, std::int32_t low, std::int32_t high) {
   }
 }
 
-// One feature: pulls every tree's excess over the feature's segments into φ_j, drops the cells whose φ_j reaches the gap, and hands
-// every tree its share back. Returns the new bound.
+// Processes one feature: moves every tree's excess over the feature's segments into φ_j, drops the cells whose φ_j reaches the gap, and
+// gives every tree its share back. Returns the new bound.
 double Bound::pass(Live& live, std::size_t j, double g, double limit) {
   if (state.low[j] == state.high[j]) return g;
   const double before = least_own(j);
@@ -120,15 +120,15 @@ double Bound::pass(Live& live, std::size_t j, double g, double limit) {
   double* own = state.own.data() + ensemble_.cells.first_cell(j);
   double rest = excluded;
   for (std::int32_t k = state.low[j]; k <= state.high[j]; ++k) {
-    if (own[k] < 0 && own[k] > -1e-13) own[k] = 0;  // all of it was handed out, up to rounding
+    if (own[k] < 0 && own[k] > -1e-13) own[k] = 0;  // all of it was given to the trees, up to rounding
     rest = std::min(rest, own[k]);
   }
   return g + rest;
 }
 
-// Moves from the trees to φ_j what a tree costs more in a segment than in its best one (its min-marginal excess). The trees' best
-// cost does not change by it, so the bound cannot fall. Sets aside the leaves that admit only some segments: their costs are
-// known again after reprice_trees.
+// Moves the min-marginal excess of the trees to φ_j: the extra cost of a tree in a segment compared with its best segment. This does not
+// change the trees' best cost, so the bound cannot fall. The leaves that admit only some segments are set aside. reprice_trees
+// recomputes their costs.
 void Bound::pull_excess(Live& live, std::size_t j) {
   const Ensemble& e = ensemble_;
   const std::int32_t low = state.low[j], high = state.high[j];
@@ -141,7 +141,7 @@ void Bound::pull_excess(Live& live, std::size_t j) {
     const std::int32_t first = first_segment_[slot], last = last_segment_[slot];
     Live::Run* const runs_begin = live.runs.data() + live.first_run[i];
     Live::Run* const runs_end = live.runs.data() + live.first_run[i + 1];
-    // By segment, the least cost of the tree's leaves without this slot. Leaves that are not set aside admit every segment.
+    // The least cost of the tree's leaves without this slot, by segment. Leaves that are not set aside admit every segment.
     for (Live::Run* run = runs_begin; run != runs_end; ++run) {
       run->rest = leaf_cost_[run->leaf] - run->extra;
       leaf_cost_[run->leaf] = infinity;
@@ -171,8 +171,8 @@ void Bound::pull_excess(Live& live, std::size_t j) {
   add_steps(own, low, high);
 }
 
-// Moves the least φ_j into the fixed cost, and drops the cells whose φ_j then reaches the gap. Valid because a point with feature j
-// in cell k pays φ_j(k) instead of the least one, so it costs at least g + φ_j(k) − min φ_j.
+// Moves the least φ_j into the fixed cost, and drops the cells whose φ_j then reaches the gap. This is valid because a point with feature
+// j in cell k pays φ_j(k) instead of the minimum, so it costs at least g + φ_j(k) − min φ_j.
 void Bound::drop_cells(std::size_t j, double least, double gap) {
   double* own = state.own.data() + ensemble_.cells.first_cell(j);
   std::int32_t low = state.low[j], high = state.high[j];
@@ -186,7 +186,7 @@ void Bound::drop_cells(std::size_t j, double least, double gap) {
   state.low[j] = low, state.high[j] = high;
 }
 
-// Hands every tree the same share of φ_j: in each segment that of the segment's least cell, so that φ_j stays non-negative.
+// Gives every tree the same share of φ_j. In each segment, it is the share of the least φ_j of its cells, so that φ_j stays non-negative.
 void Bound::hand_out(const Live& live, std::size_t j) {
   const Ensemble& e = ensemble_;
   const std::int32_t low = state.low[j], high = state.high[j];
@@ -213,7 +213,7 @@ void Bound::hand_out(const Live& live, std::size_t j) {
   add_steps(own, low, high);
 }
 
-// The costs of the trees that test feature j under its new messages. Returns the bound with them, infinite if a tree has no leaf left.
+// Recomputes the costs of the trees that test feature j under its new messages. Returns the bound; infinite if a tree has no leaf left.
 double Bound::reprice_trees(Live& live, std::size_t j, double g) {
   const std::int32_t begin = live.first_of_feature[j], end = live.first_of_feature[j + 1];
   for (std::int32_t f = begin; f < end; ++f) {
@@ -238,7 +238,7 @@ double Bound::reprice_trees(Live& live, std::size_t j, double g) {
   return g;
 }
 
-// Valid because a point that ends in another leaf than the tree's best pays that leaf's cost instead, so it costs at least the
+// This is valid because a point in another leaf than the tree's best pays the cost of that leaf instead, so it costs at least the
 // bound plus the difference.
 void Bound::drop_leaves(Live& live, double gap) {
   for (std::size_t i = 0; i < live.trees.size(); ++i) {

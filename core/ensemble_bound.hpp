@@ -6,7 +6,7 @@
 //   g = Σ_r μ_r·needed_r + Σ_j (fixed_j + min_k φ_j(k)) + Σ_t min_leaf ( Σ_j min_{k in leaf} M_tj(k) − Σ_r μ_r·lead_r(leaf) )
 //
 // is a lower bound for any messages and any μ >= 0. Every counterfactual puts each feature into one cell and each tree into one
-// leaf, so it pays at least the minima; and its leads reach what is needed, so the multipliers add nothing to its cost. Passes over
+// leaf, so it costs at least the minima. Its leads reach what is needed, so the multipliers add nothing to its cost. Passes over
 // the features raise the bound. Cells and leaves whose bound reaches the incumbent are dropped.
 #pragma once
 
@@ -25,7 +25,7 @@ class Bound {
  public:
   explicit Bound(const Ensemble& ensemble);
 
-  // The state that a node hands to its children. Costs are in units of the incumbent's.
+  // The state that a node passes to its children. Costs are in units of the incumbent's cost.
   struct State {
     std::vector<double> message;          // by segment
     std::vector<double> own;              // φ, by cell; excluded for cells that are dropped
@@ -35,13 +35,13 @@ class Bound {
     std::vector<double> settled;     // by rival: leads of the trees that have one leaf left
   };
 
-  // The trees, leaves and sides that a box has left, one tree's after the other's.
+  // The trees, leaves and sides that are left in a box, tree by tree.
   struct Live {
     struct Run {  // a leaf that admits only some of a slot's segments
       std::int32_t leaf;  // position in leaves
       std::int32_t first, last;
-      double extra;  // least message of these segments, less that of all
-      double rest;   // what the leaf costs besides, while the slot is passed
+      double extra;  // least message of these segments minus the least message of all
+      double rest;   // the other costs of the leaf, while the slot is processed
     };
     std::vector<std::int32_t> trees;
     std::vector<std::int32_t> first_leaf, leaves;  // by tree; dropped leaves are -1
@@ -56,26 +56,26 @@ class Bound {
     }
   };
 
-  // The cost of a dropped cell or leaf. Costs are in units of the incumbent's, so every other cost is a few units at most, far below
-  // this. It is small enough that adding such costs to it is not lost to rounding.
+  // The cost of a dropped cell or leaf. Costs are in units of the incumbent's cost, so every other cost is at most a few units, far below
+  // this. It is small enough that such costs added to it are not lost to rounding.
   static constexpr double excluded = 1e15;
   static bool is_excluded(double value) { return value >= excluded / 2; }
 
-  // Sets state and all to the whole box of the task. From here on costs are in units, limits too.
+  // Sets state and all to the whole box of the task. After this call, costs and limits are in units.
   void begin(const Task& task, double unit, Live& all);
 
-  // Raises the bound of the box in state by so many passes and shrinks it; lists in live what is left. True if nothing in
-  // it can cost less than limit. After that, bound() is the best bound proven.
+  // Raises the bound of the box in state by the given number of passes, and shrinks the box. Lists in live what is left. True if nothing
+  // in it can cost less than limit. After that, bound() is the best bound proven.
   bool exhausted(const Live& parent, Live& live, double limit, int passes, bool root, const Stop& stop);
   double bound() const { return bound_; }
 
-  // Where the trees' best leaves disagree most: the feature, and the last cell of the lower part.
+  // The split at which the trees' best leaves disagree most: the feature, and the last cell of the lower part.
   struct Split {
     std::int32_t feature = -1, cell = 0;
   };
   Split split(const Live& live);
 
-  // Takes off cells that are dropped at the ends of a feature's range; false if none is left.
+  // Removes dropped cells at the ends of a feature's range; false if no cell is left.
   bool trim(std::size_t j);
 
   State state;
@@ -83,8 +83,8 @@ class Bound {
  private:
   bool clip_to_budget(double limit);
 
-  // Lists in live what the box leaves of the parent's trees, leaves and sides, and recomputes their costs. False if a tree has no
-  // leaf left, or a feature no cell. A position is one in live.trees, begin_leaf one in live.leaves.
+  // Lists in live the parent's trees, leaves and sides that are inside the box, and recomputes their costs. False if a tree has no leaf
+  // left, or a feature has no cell left. `position` refers to live.trees, begin_leaf to live.leaves.
   bool refresh(const Live& parent, Live& live);
   void measure_slots(std::int32_t tree, std::size_t position);
   void list_leaves(const Live& parent, std::size_t position, Live& live);
@@ -112,8 +112,8 @@ class Bound {
   std::vector<double> cost_;  // of the task, in units
   double bound_ = 0;
   Live spare_;
-  // Costs under the present state. A tree costs base + the least of its leaves, base the sum of its slots' least messages;
-  // so a leaf's cost is what its sides cost extra, less what its leads are worth.
+  // Costs under the present state. A tree costs base plus the least cost of its leaves, where base is the sum of its slots' least
+  // messages. So a leaf's cost is the extra cost of its sides minus the value of its leads.
   std::vector<double> base_, least_;  // by position in trees
   std::vector<double> leaf_cost_;     // by position in leaves
   std::vector<double> lead_;          // by position in leaves × rivals
@@ -121,10 +121,10 @@ class Bound {
   std::vector<double> side_cost_, marginal_, previous_least_;
   std::vector<double> steps_;  // by cell of a feature
   RangeMinimum ranges_;
-  std::vector<std::int32_t> first_segment_, last_segment_;  // by slot: what the box leaves of it
+  std::vector<std::int32_t> first_segment_, last_segment_;  // by slot: the segments inside the box
   std::vector<std::int32_t> cheap_leaf_, strong_leaf_;      // by tree: best leaf just below and above the multiplier chosen
   std::vector<std::int32_t> trial_leaf_, next_, position_;
-  std::vector<double> ends_, begins_;  // by cell: how much the best leaves want the box cut there
+  std::vector<double> ends_, begins_;  // by cell: weight of the best leaves that end there, or begin after it
 };
 
 }  // namespace fcca

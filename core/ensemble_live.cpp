@@ -1,4 +1,4 @@
-// The trees inside a box: the leaves it reaches, the segments it leaves of every slot, and the costs of both.
+// The trees inside a box: the leaves and the segments of every slot that are inside it, and the costs of both.
 #include <algorithm>
 #include <limits>
 
@@ -41,7 +41,7 @@ bool Bound::refresh(const Live& parent, Live& live) {
   return std::all_of(ensemble_.movable.begin(), ensemble_.movable.end(), [this](std::size_t j) { return trim(j); });
 }
 
-// The segments that the box leaves of every slot of a tree, and the least message of each slot.
+// The segments of every slot of a tree that are inside the box, and the least message of each slot.
 void Bound::measure_slots(std::int32_t tree, std::size_t position) {
   const Ensemble& e = ensemble_;
   double base = 0;
@@ -84,8 +84,8 @@ void Bound::list_leaves(const Live& parent, std::size_t position, Live& live) {
   }
 }
 
-// A tree with a single leaf left always ends in it. So its leads count in full, its messages go back to the features, and the
-// cells outside the leaf are dropped.
+// If a tree has a single leaf left, every point of the box is in it. So its leads count in full, its messages go back to the features, and
+// the cells outside the leaf are dropped.
 void Bound::settle(std::int32_t tree, std::int32_t leaf) {
   const Ensemble& e = ensemble_;
   for (std::int32_t slot = e.first_slot[tree]; slot < e.first_slot[tree + 1]; ++slot) fold_messages(slot);
@@ -113,8 +113,8 @@ void Bound::fold_messages(std::int32_t slot) {
   }
 }
 
-// The slots on which some leaf of the tree admits only a part of what the box leaves, and these leaves. The messages of the other
-// slots, which tell no leaves apart, go back to the features.
+// The slots on which some leaf of the tree admits only a part of the segments inside the box, and these leaves. The other slots do not
+// distinguish leaves, so their messages go back to the features.
 void Bound::list_slots(std::int32_t tree, std::size_t begin_leaf, Live& live) {
   const Ensemble& e = ensemble_;
   const std::size_t position = live.trees.size();
@@ -141,7 +141,7 @@ void Bound::list_slots(std::int32_t tree, std::size_t begin_leaf, Live& live) {
   for (std::size_t p = begin_leaf; p < live.leaves.size(); ++p) position_[live.leaves[p]] = -1;
 }
 
-// Subtracts from the cost of the tree's leaves what their leads are worth.
+// Subtracts the value of their leads from the costs of the tree's leaves.
 void Bound::subtract_leads(std::size_t begin_leaf, const Live& live) {
   const std::size_t R = task_->n_rivals;
   double least = infinity;

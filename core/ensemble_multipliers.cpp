@@ -25,9 +25,9 @@ void Bound::set_multiplier(const Live& live, std::size_t rival, double multiplie
   }
 }
 
-// Maximises the bound over one multiplier; the messages and the other multipliers stay. The bound is a concave function of it, and is
-// maximised by cutting planes from both sides. It is valid for any multiplier >= 0, so this need not end at the maximum.
-// False if even the strongest leaf of every tree together do not reach what is needed: then no point of the box does.
+// Maximises the bound over one multiplier. The messages and the other multipliers stay the same. The bound is a concave function of the
+// multiplier, and is maximised by cutting planes from both sides. It is valid for any multiplier >= 0, so this need not end at the maximum.
+// False if even the strongest leaves of all trees together do not reach what is needed: then no point of the box does.
 bool Bound::choose_multiplier(const Live& live, std::size_t rival) {
   const std::size_t n = live.trees.size(), R = task_->n_rivals;
   const double needed = task_->needed[rival] - state.settled[rival], slack = task_->slack[rival];
@@ -35,7 +35,7 @@ bool Bound::choose_multiplier(const Live& live, std::size_t rival) {
   const double present = state.multiplier[rival];
   const double* lead = lead_.data() + rival;
 
-  struct Plane {  // the bound is at most cost + multiplier·(needed − sum), up to what does not depend on the multiplier
+  struct Plane {  // the bound is at most cost + multiplier·(needed − sum), up to terms that do not depend on the multiplier
     double cost = 0, sum = 0;
   };
   auto best_leaves = [&](double multiplier, std::vector<std::int32_t>& chosen) {
@@ -71,7 +71,7 @@ bool Bound::choose_multiplier(const Live& live, std::size_t rival) {
     return plane;
   };
 
-  Plane below, above;  // those whose sum falls short of what is needed, and those that reach it
+  Plane below, above;  // a plane whose sum is below what is needed, and one whose sum reaches it
   const Plane here = best_leaves(present, trial_leaf_);
   if (here.sum < needed) {
     below = here;

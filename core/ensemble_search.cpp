@@ -13,10 +13,10 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int passes_at_root = 40, passes_below = 3;
 constexpr std::size_t deepest_greedy = 1;  // below that, greedy runs cost more than they save
 constexpr std::size_t most_examples_polished = 8;
-// Changes that are cheaper than the incumbent by less than this share of it are not searched: it is far above the rounding of the
-// bound, and far below the 1e-9 to which optimality is promised.
+// Changes that are cheaper than the incumbent by less than this share of it are not searched. The share is far above the rounding errors
+// of the bound, and far below the 1e-9 to which optimality is promised.
 constexpr double proof_tolerance = 1e-11;
-// Costs are computed in units of the incumbent. A change that is cheaper than this share of the unit calls for a new unit.
+// Costs are computed in units of the incumbent's cost. If a change is cheaper than this share of the unit, a new unit is chosen.
 constexpr double much_cheaper = 1e-3;
 
 }  // namespace
@@ -104,7 +104,7 @@ void EnsembleSearch::aim_at(const Query& query, std::int32_t target, std::int32_
     if (task_.matters[tree] != 0) task_.trees.push_back(static_cast<std::int32_t>(tree));
     else for (std::size_t r = 0; r < R; ++r) task_.needed[r] -= first[r];
   }
-  // A lead reaches the margin if it misses it by no more than the rounding of sums of so many numbers.
+  // A lead reaches the margin if it misses it by no more than the rounding error of a sum of this many numbers.
   const double rounding = 2 * std::numeric_limits<double>::epsilon() * static_cast<double>(ensemble_.trees.n_trees + 4);
   for (std::size_t r = 0; r < R; ++r) task_.slack[r] *= rounding, task_.needed[r] -= task_.slack[r];
 }
@@ -113,7 +113,7 @@ double EnsembleSearch::limit() const {
   return best_.cost < infinity ? best_.cost / unit_ * (1 - proof_tolerance) : 2.0;
 }
 
-// A single tree: its leaves are all the boxes there are, and the cheapest point of a leaf has each feature in its cheapest cell.
+// A single tree: its leaves are all the boxes, and the cheapest point of a leaf has each feature in its cheapest cell.
 double EnsembleSearch::try_leaves(Incumbent& incumbent) {
   for (std::size_t leaf = 0; leaf < ensemble_.n_leaves(); ++leaf) {
     if (!Start::beaten(task_, task_.lead_of(leaf))) continue;
@@ -245,7 +245,7 @@ void EnsembleSearch::descend(std::size_t depth, double inherited) {
     if (bound_.trim(split.feature)) descend(depth + 1, node_bound);
     if (restart_) return;
     if (stopped_) {
-      if (low_part == far_is_low) leave_open();  // the other part was not looked at
+      if (low_part == far_is_low) leave_open();  // the other part was not searched
       return;
     }
   }

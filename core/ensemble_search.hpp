@@ -19,17 +19,17 @@
 
 namespace fcca {
 
-// Training rows, in cells: where the greedy start finds no counterfactual, one of them may be one.
+// Training rows, in cells. If the greedy start finds no counterfactual, one of them may be one.
 using Examples = std::vector<std::vector<std::int32_t>>;
 
-// The last outputs of the trees, which are no scores of classes: each must reach a least value, whatever the class.
+// The last outputs of the trees, which are not scores of classes. Each must reach a minimum value, whatever the class.
 struct SideRows {
   std::size_t n = 0;
   const double* least = nullptr;
 };
 
-// One per thread: keeps its buffers from point to point. Its outcome depends on the query alone. Of equally cheap changes the first
-// that the search meets wins.
+// There is one object per thread. It keeps its buffers from point to point, but its outcome depends on the query alone. Of equally cheap
+// changes, the first one that the search finds wins.
 class EnsembleSearch {
  public:
   EnsembleSearch(const Ensemble& ensemble, const Limits& limits, const Cost& cost, const Examples& examples, const SideRows& side_rows);
@@ -42,11 +42,11 @@ class EnsembleSearch {
   // Whether these cells reach what the task needs.
   bool is_reached(const std::vector<std::int32_t>& cells);
   std::vector<double> scores_in(const std::vector<std::int32_t>& cells) const;
-  // The shortcut of other_classes.hpp; nothing where it does not apply.
+  // The shortcut of other_classes.hpp. Empty if it does not apply.
   std::optional<Outcome> beat_own(const Query& query, const std::vector<std::int32_t>& targets, const Stop& stop);
   Outcome outcome_of(const Query& query, const Incumbent& incumbent, std::int32_t target, double open_bound) const;
-  // Searches for a change that is cheaper than the incumbent. Returns a lower bound on what was left unsearched, infinite if that
-  // is nothing.
+  // Searches for a change that is cheaper than the incumbent. Returns a lower bound on everything left unsearched; infinite if nothing
+  // was left.
   double improve(Incumbent& incumbent, const Stop& stop);
   double try_leaves(Incumbent& incumbent);
   double branch_and_bound(Incumbent& incumbent, const Stop& stop);
@@ -66,7 +66,7 @@ class EnsembleSearch {
   Bound bound_;
   std::vector<double> scores_;
 
-  // Of the search that is running.
+  // State of the running search.
   Incumbent best_;
   double unit_ = 1;
   double open_bound_ = 0;  // least bound of the boxes that were left open

@@ -1,4 +1,4 @@
-// Where to divide a box.
+// The choice of the split of a box.
 #include <algorithm>
 #include <limits>
 
@@ -8,7 +8,7 @@ namespace fcca {
 
 namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
-// Cutting off the own cell decides whether a feature moves at all, which is worth more than other cuts.
+// A cut next to the own cell decides whether a feature moves at all, which is worth more than other cuts.
 constexpr double own_cell_bonus = 2.0;
 }  // namespace
 
@@ -44,7 +44,7 @@ Bound::Split Bound::split(const Live& live) {
   double best_weight = 0;
   for (const std::size_t j : e.movable) {
     const std::int64_t cells = e.cells.first_cell(j);
-    double below = 0, above = 0;  // weight of the leaves that want the lower part, and the upper one
+    double below = 0, above = 0;  // weight of the leaves in the lower part, and in the upper part
     for (std::int32_t k = state.low[j]; k < state.high[j]; ++k) above += begins_[cells + k];
     for (std::int32_t k = state.low[j]; k < state.high[j]; ++k) {
       below += ends_[cells + k];
@@ -54,7 +54,7 @@ Bound::Split Bound::split(const Live& live) {
     }
   }
   if (best.feature >= 0) return best;
-  for (const std::size_t j : e.movable) {  // no disagreement: wherever a leaf ends
+  for (const std::size_t j : e.movable) {  // no disagreement: split at any end of a leaf
     const std::int64_t cells = e.cells.first_cell(j);
     for (std::int32_t k = state.low[j]; k < state.high[j]; ++k) {
       const double weight = std::max(ends_[cells + k], begins_[cells + k]);

@@ -45,7 +45,7 @@ bool Start::beaten(const Task& task, const double* sums) {
   return true;
 }
 
-// Sums of the leads of the trees that test feature j, for each of its cells; the other features stay where they are.
+// Sums of the leads of the trees that test feature j, for each of its cells. The other features stay where they are.
 void Start::lead_along(const Task& task, const std::int32_t* cells, std::size_t j) {
   const CellTrees& trees = ensemble_.trees;
   const std::int32_t last = static_cast<std::int32_t>(ensemble_.cells.n_cuts(j));
@@ -89,8 +89,8 @@ void Start::offer(const Task& task, std::vector<std::int32_t> cells, Incumbent& 
     const double price = cost(task, found.data());
     if (price < strictly_below(best.cost)) best.cost = price, best.cells = std::move(found);
   };
-  if (task.rules != nullptr) keep(std::vector<std::int32_t>(cells));  // taking moves back may break a rule
-  // Takes back as much as possible, the largest saving first.
+  if (task.rules != nullptr) keep(std::vector<std::int32_t>(cells));  // undoing moves may break a rule
+  // Undoes as many moves as possible, the largest saving first.
   for (bool changed = true; changed;) {
     changed = false;
     double saving = 0;

@@ -18,12 +18,12 @@ namespace fcca {
 struct Task {
   std::size_t n_rivals = 0;
   std::vector<double> lead;    // leaves × n_rivals
-  std::vector<std::int32_t> trees;    // those with leads that differ; what the others lead by is in needed
+  std::vector<std::int32_t> trees;    // trees with leads that differ; the leads of the others are included in needed
   std::vector<std::uint8_t> matters;  // by tree: whether it is one of them
   std::vector<double> needed;  // by rival
-  std::vector<double> slack;   // by rival: what a sum of leads may be off by rounding
-  std::vector<double> cost;    // by cell; 0 for the own cell, infinite where it cannot go
-  double small_cost = 0;       // negligible beside the cost of a usual move
+  std::vector<double> slack;   // by rival: the largest rounding error of a sum of leads
+  std::vector<double> cost;    // by cell; 0 for the own cell, infinite for cells that cannot be reached
+  double small_cost = 0;       // negligible compared with the cost of a usual move
   std::vector<std::int32_t> own;        // by feature: the cell the point is in
   std::vector<std::int32_t> low, high;  // by feature: the cells that can be reached
   std::vector<std::uint8_t> uneven;     // by feature: whether the cost does not simply rise outwards from the own cell
@@ -31,7 +31,7 @@ struct Task {
 
   const double* lead_of(std::size_t leaf) const { return lead.data() + leaf * n_rivals; }
 
-  // The cheapest cell of a range; costs are those of the feature's first cell on.
+  // The cheapest cell of a range; costs begin with the feature's first cell.
   std::int32_t cheapest(std::size_t j, std::int32_t from, std::int32_t to, const double* costs) const {
     const std::int32_t near = std::clamp(own[j], from, to);
     if (near == own[j] || uneven[j] == 0) return near;
@@ -50,12 +50,12 @@ class Start {
  public:
   explicit Start(const Ensemble& ensemble) : ensemble_(ensemble) {}
 
-  // From these cells, moves one feature after the other until every rival is beaten, with three ways of choosing. Replaces best
-  // by what is cheaper.
+  // From these cells, moves one feature after the other until every rival is beaten, with three ways of choosing the feature. Replaces
+  // best with each cheaper result.
   void run(const Task& task, const std::vector<std::int32_t>& cells, const Stop& stop, Incumbent& best);
-  // One way only.
+  // The same with one way of choosing.
   void run_once(const Task& task, const std::vector<std::int32_t>& cells, const Stop& stop, Incumbent& best);
-  // Replaces best by the cells, polished, if they are a counterfactual and cheaper.
+  // Replaces best with the polished cells if they are a counterfactual and cheaper.
   void offer(const Task& task, std::vector<std::int32_t> cells, Incumbent& best);
 
   // Sums of leads over all trees.

@@ -8,7 +8,7 @@ namespace fcca {
 
 namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
-// Sums in another order differ by less than this share of their terms: what a box is dropped for must exceed the limit by more.
+// Sums in another order differ by less than this share of their terms. A box is dropped only if its sum exceeds the limit by more.
 constexpr double sum_tolerance = 1e-12;
 }  // namespace
 
@@ -36,7 +36,7 @@ bool FeatureRules::keeps_linear(std::size_t rule, const std::int32_t* cells) con
     const std::int32_t j = linear.feature[term];
     binding = binding || moves(j, cells);
     sum += linear.coef[term] * value(j, cells[j]);
-    if (std::isnan(sum)) return true;  // of a sum with a missing value nothing is known
+    if (std::isnan(sum)) return true;  // a sum with a missing value is unknown
   }
   return !binding || sum <= linear.upper[rule];
 }
@@ -90,8 +90,8 @@ bool FeatureRules::shrink_implication(std::size_t i, std::vector<std::int32_t>& 
   return low[a] <= high[a];
 }
 
-// Values rise with the cells, so the least sum in a box is at its ends. What one feature's term may be at most is what the least of the
-// others leaves of the limit.
+// Values rise with the cells, so the least sum in a box is at its ends. The term of one feature is at most the limit minus the least terms
+// of the others.
 bool FeatureRules::shrink_linear(std::size_t rule, std::vector<std::int32_t>& low, std::vector<std::int32_t>& high) const {
   const LinearRules& linear = limits_.linear;
   bool binding = false;

@@ -1,5 +1,5 @@
-// Rules between features: how many may move, sums that stay below a limit, and moves that call for others. The bound knows nothing of
-// them; the branch and bound shrinks its boxes by them and accepts no point that breaks one.
+// Rules between features: the maximum number of moves, sums with an upper limit, and moves that require other moves. The lower bound
+// ignores them. The branch and bound shrinks its boxes by them and accepts no point that breaks one.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ class FeatureRules {
   // included.
   bool shrink(std::vector<std::int32_t>& low, std::vector<std::int32_t>& high) const;
 
-  // Where to divide a box whose cheapest cells break a rule: the feature and the last cell of the lower part; -1 for none.
+  // The split of a box whose cheapest cells break a rule: the feature and the last cell of the lower part; -1 for none.
   struct Split {
     std::int32_t feature = -1, cell = 0;
   };
@@ -37,7 +37,7 @@ class FeatureRules {
 
  private:
   bool moves(std::int32_t j, const std::int32_t* cells) const { return cells[j] != own_[j]; }
-  // To fill in a missing value is neither a rise nor a fall.
+  // Filling in a missing value is neither a rise nor a fall.
   bool has_direction(std::int32_t j) const { return !(cells_.kind(j) == numbers_with_missing && own_[j] == cells_.n_cuts(j)); }
   double value(std::int32_t j, std::int32_t cell) const { return values_[cells_.first_cell(j) + cell]; }
   // Positions of the terms of a rule.
@@ -51,7 +51,7 @@ class FeatureRules {
   const Cells& cells_;
   const Limits& limits_;
   std::vector<std::int32_t> own_;
-  std::vector<double> values_;  // by cell, for features of linear rules: where it is; NaN where it cannot go and where it is missing
+  std::vector<double> values_;  // by cell, for features of linear rules: its value; NaN for unreachable cells and missing values
 };
 
 }  // namespace fcca

@@ -9,22 +9,22 @@ namespace fcca {
 
 namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double no_distance = 1e-14;  // of the range: what rounding leaves of a distance of 0
+constexpr double no_distance = 1e-14;  // share of the range: rounding error of a distance of 0
 }  // namespace
 
 FixedChargeSearch::FixedChargeSearch(const LinearModel& model, const Limits& limits, const Cost& cost)
     : model_(model), limits_(limits), cost_(cost) {}
 
-// Where a move of feature j ends at the latest.
+// The farthest value that a move of feature j can reach.
 double FixedChargeSearch::edge(const Query& query, std::size_t j, bool upwards) const {
   const double x0 = query.row[j];
   return upwards ? std::min(query.highest(j), std::max(model_.box.high[j], x0)) : std::max(query.lowest(j), std::min(model_.box.low[j], x0));
 }
 
-// How an item moves under a growing price μ per unit of score. An item that moves anyway minimises λ1·d + λ2·d² − μ·gain·d:
-// it starts at μ = λ1/gain and is at the box at (λ1 + 2·λ2·room)/gain. An open item also weighs λ0: its cost is replaced by
-// the largest convex function below it, a straight line from (0, 0) to where the line touches the curve, at
-// d = min(room, √(λ0/λ2)), so it jumps there when μ·gain reaches the line's slope and goes on like the others.
+// How an item moves as the multiplier μ per unit of score grows. An item that is fixed to move minimises λ1·d + λ2·d² − μ·gain·d:
+// it starts at μ = λ1/gain and reaches the end of its room at (λ1 + 2·λ2·room)/gain. An open item also pays λ0. Its cost is replaced
+// with the largest convex function below it, a straight line from (0, 0) to the point where the line touches the curve, at
+// d = min(room, √(λ0/λ2)). So it jumps there when μ·gain reaches the slope of the line, and then moves like the others.
 void FixedChargeSearch::add_events(std::int32_t index) {
   const Item& item = items_[index];
   const auto [lambda0, lambda1, lambda2] = item.cost;
@@ -54,8 +54,8 @@ double FixedChargeSearch::relaxed_cost(const Item& item, double distance) const 
   return distance * (item.cost.of(touch) / touch);
 }
 
-// The cheapest way to the score needed when open items cost their convex envelope: all items share one multiplier μ, which
-// rises until the score is reached. A lower bound for the subtree because the envelope is nowhere above the true cost.
+// The cheapest way to the needed score if open items cost their convex envelope. All items share one multiplier μ, which
+// rises until the score is reached. It is a lower bound for the subtree because the envelope is never above the true cost.
 FixedChargeSearch::Relaxation FixedChargeSearch::relax() {
   events_.clear();
   for (std::size_t i = 0; i < items_.size(); ++i) {
@@ -70,14 +70,14 @@ FixedChargeSearch::Relaxation FixedChargeSearch::relax() {
   Relaxation relaxation;
   double missing = needed_, speed = 0, multiplier = 0;  // speed: score gained per unit of μ by the items under way
   std::vector<std::int32_t> under_way;
-  std::int32_t partial = -1;  // the item that was stopped on its way, at a price that does not depend on how far
+  std::int32_t partial = -1;  // the item that stops before its end, at a cost per gain that does not depend on the distance
   auto after = [&](std::int32_t i, double by) {
     return std::min(items_[i].room, distances_[i] + by * items_[i].gain / (2 * items_[i].cost.lambda2));
   };
   auto advance = [&](double to) {  // returns true when the score is reached on the way
     const double by = to - multiplier;
     multiplier = to;
-    double gained = 0;  // as the distances will have it: by is a small difference and loses digits where λ2 is tiny
+    double gained = 0;  // computed from the distances: `by` is a small difference and loses digits if λ2 is tiny
     for (const std::int32_t i : under_way) gained += items_[i].gain * (after(i, by) - distances_[i]);
     const bool reached = !under_way.empty() && gained >= missing;
     for (const std::int32_t i : under_way) distances_[i] = after(i, reached ? std::min(by, missing / speed) : by);
@@ -103,7 +103,7 @@ FixedChargeSearch::Relaxation FixedChargeSearch::relax() {
     } else if (event.kind == Event::start) {
       under_way.push_back(event.item);
       speed += item_speed;
-    } else {  // what is left of the way to the box is the rounding of the steps before, and all of the way where λ2 is tiny
+    } else {  // the remaining distance is a rounding error of the steps before, or the whole distance if λ2 is tiny
       const double left = item.room - distances_[event.item];
       if (item.gain * left >= missing) {
         distances_[event.item] += missing / item.gain;
@@ -128,8 +128,8 @@ FixedChargeSearch::Relaxation FixedChargeSearch::relax() {
   return relaxation;
 }
 
-// Steps along μ lose digits where λ2 is small beside λ1. The score still missing, recomputed from the distances, is shared by
-// the adjustable items as a further step of μ would share it: in proportion to their gains.
+// Steps along μ lose digits if λ2 is small compared with λ1. The missing score is recomputed from the distances. The adjustable
+// items share it in proportion to their gains, as in a further step of μ.
 void FixedChargeSearch::close_residual(const std::vector<std::int32_t>& adjustable) {
   double squares = 0;
   for (const std::int32_t i : adjustable) squares += items_[i].gain * items_[i].gain;
@@ -152,7 +152,7 @@ void FixedChargeSearch::keep_if_better(const std::vector<double>& distances) {
   if (cost < strictly_below(best_cost_)) best_cost_ = cost, best_distances_ = distances;
 }
 
-// A feasible change from the relaxation: exactly the features that it moves are moved, by the best distances for them.
+// A feasible change from the relaxation: it moves the same features, by the best distances for them.
 void FixedChargeSearch::try_support() {
   saved_fates_.resize(items_.size());
   const std::vector<double> relaxed = distances_;
@@ -164,8 +164,8 @@ void FixedChargeSearch::try_support() {
   for (std::size_t i = 0; i < items_.size(); ++i) items_[i].fate = saved_fates_[i];
 }
 
-// Another lower bound for the subtree, the better one where λ0 rules: so many features must move that their reaches add up to the
-// score needed, and no score is gained at a better rate than the best.
+// Another lower bound for the subtree, which is better if λ0 dominates. Enough features must move that the sum of their largest gains
+// reaches the needed score, and no score is gained at a better rate than the best one.
 double FixedChargeSearch::fewest_moves_cost() {
   reaches_.clear();
   double missing = needed_, least_rate = infinity, least_charge = infinity;
@@ -178,14 +178,14 @@ double FixedChargeSearch::fewest_moves_cost() {
     else reaches_.push_back(item.gain * item.room);
   }
   std::sort(reaches_.begin(), reaches_.end(), std::greater<>());
-  // The last feature may fall short by rounding alone; it is then not counted as needed.
+  // If only a rounding error is missing before the last feature, that feature is not counted as needed.
   for (std::size_t i = 0; i < reaches_.size() && missing > 1e-12 * needed_; ++i) ++n_moves, missing -= reaches_[i];
   return n_moves == 0 ? 0 : least_charge * static_cast<double>(n_moves) + least_rate * needed_;
 }
 
 void FixedChargeSearch::descend() {
   ++nodes_;
-  if (stop_->now()) stopped_ = true;  // a node sorts all features: the clock is cheap beside it
+  if (stop_->now()) stopped_ = true;  // a node sorts all features, so reading the clock is cheap in comparison
   if (stopped_) return;
   const Relaxation relaxation = relax();
   if (!relaxation.feasible || std::max(relaxation.cost, fewest_moves_cost()) >= strictly_below(best_cost_)) return;
@@ -216,7 +216,7 @@ Outcome FixedChargeSearch::solve(const Query& query, const Stop& stop) {
     if (!(slope > 0 ? border > row[j] : border < row[j])) continue;
     const double range = model_.box.range(j), room = std::abs(border - row[j]) / range, weight = limits_.weight == nullptr ? 1.0 : limits_.weight[j];
     if (room > 0) {
-      // The search measures in ranges, whatever the unit: a unit far from the range would cost digits.
+      // The search measures in ranges, whatever the unit is. With a unit far from the range, digits would be lost.
       const double units = range / model_.unit[j];
       const Cost cost{weight * cost_.lambda0, weight * cost_.lambda1 * units, weight * cost_.lambda2 * units * units};
       items_.push_back({static_cast<std::int32_t>(j), std::abs(slope) * range, room, cost, Fate::open});

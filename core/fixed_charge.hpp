@@ -1,5 +1,6 @@
-// Linear models: every feature can be moved by any distance up to the box, gaining score in proportion; moving at all
-// costs λ0, the distance d costs λ1·d + λ2·d². A fixed-charge problem: branch and bound over which features move.
+// Linear models: every feature can be moved by any distance within the range of the data, and gains score in proportion.
+// Every move costs λ0, and the distance d costs λ1·d + λ2·d². This is a fixed-charge problem, solved by branch and bound
+// over the set of features that move.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +15,21 @@
 
 namespace fcca {
 
-// Class 1 is predicted where coef·(x − centre) + intercept is above 0, class 0 below. The centre keeps the digits of values that
-// lie close together and far from zero.
+// Class 1 is predicted if coef·(x − centre) + intercept is above 0, and class 0 below. The centre keeps the digits of values that
+// are close together and far from zero.
 struct LinearModel {
   std::size_t n_features;
   const double* coef;
   const double* centre;
   double intercept;
   Box box;
-  const double* unit;  // by feature: what a distance of 1 is
+  const double* unit;  // by feature: the unit of distance
 };
 
 class FixedChargeSearch {
  public:
   FixedChargeSearch(const LinearModel& model, const Limits& limits, const Cost& cost);
-  // Of equally cheap changes the first that the search meets wins. It depends only on the model, the row and the costs.
+  // Of equally cheap changes, the first one that the search finds wins. It depends only on the model, the row and the costs.
   Outcome solve(const Query& query, const Stop& stop);
 
  private:
@@ -36,7 +37,7 @@ class FixedChargeSearch {
   struct Item {
     std::int32_t feature;
     double gain;  // score gained per range of the feature
-    double room;  // to the edge of the box, or to a bound before it, in ranges
+    double room;  // distance to the end of the range of the data, or to a bound before it, in ranges
     Cost cost;    // of moves in ranges
     Fate fate;
   };

@@ -19,7 +19,7 @@ class Hull {
 
   void clear() { edges_.clear(); }
 
-  // The hull of staying, (0, 0), and the options [begin, end), in order of rising cost; option o gains gain(o) at cost(o).
+  // The hull of (0, 0), which is no move, and the options [begin, end), in order of rising cost. Option o gains gain(o) at cost(o).
   template <class Gain, class Cost>
   void add_group(std::size_t group, std::size_t begin, std::size_t end, Gain gain, Cost cost) {
     double reached = 0, paid = 0;
@@ -43,8 +43,8 @@ class Hull {
               [](const Edge& a, const Edge& b) { return a.rate != b.rate ? a.rate < b.rate : a.group < b.group; });
   }
 
-  // A lower bound on the cost of gaining what is missing from the groups first_group and after: the edges are filled by rising
-  // rate. Valid because every choice is a point on or above its hull.
+  // A lower bound on the cost of gaining the missing score from first_group and the groups after it: the edges are filled by rising
+  // rate. It is valid because every choice is a point on or above its hull.
   double cost(std::size_t first_group, double missing) const {
     double cost = 0;
     for (const Edge& edge : edges_) {
@@ -56,7 +56,7 @@ class Hull {
     return cost;
   }
 
-  // Hands the edges that gain what is missing to visit(edge, share of it).
+  // Calls visit(edge, share) for the edges that gain the missing score.
   template <class Visit>
   void fill(double missing, Visit visit) const {
     for (const Edge& edge : edges_) {

@@ -7,8 +7,8 @@ namespace fcca {
 
 namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
-// Depth first is fastest on the problems that data makes: a few hundred nodes. Many equal options (λ1 = λ2 = 0, say) can
-// make it exponential; from here on the frontier search, which drops dominated partial choices, takes over.
+// The depth-first search is fastest on problems from real data, with a few hundred nodes. Many equal options (for example with
+// λ1 = λ2 = 0) can make it exponential. After this many nodes, the frontier search takes over, which drops dominated partial choices.
 constexpr std::int64_t depth_first_node_budget = 20'000;
 constexpr std::int64_t nodes_between_looks = 1'024;
 }  // namespace
@@ -45,8 +45,8 @@ void Knapsack::prepare() {
   hull_.sort();
 }
 
-// A first solution, kept as the best so far: the features' best options in order of rate, closed by the cheapest option that
-// suffices. Returns its cost.
+// Finds a first solution and keeps it as the best so far: the features' best options in order of rate, and at the end the cheapest
+// option that suffices. Returns its cost.
 double Knapsack::greedy(double needed) {
   double least = infinity, cost = 0, missing = needed;
   std::vector<Choice>& taken = greedy_choices_;
@@ -71,11 +71,11 @@ double Knapsack::greedy(double needed) {
   return least;
 }
 
-// Whether no solution from here on is cheaper than the best. Valid because the groups that are left gain remaining_gain_ at most, and
-// what is missing costs at least the relaxation in which options may be taken in fractions.
+// Whether no completion of this choice is cheaper than the best solution. This is valid because the remaining groups gain at most
+// remaining_gain_, and the missing score costs at least the relaxation in which options may be taken in fractions.
 bool Knapsack::hopeless(std::size_t depth, double cost, double missing) const {
   const double limit = strictly_below(best_cost_);
-  // Groups are sorted by rate, so none from here on gains at a better rate than the first. This is cheaper than the full bound.
+  // Groups are sorted by rate, so no remaining group has a better rate than the first. This check is cheaper than the full bound.
   return remaining_gain_[depth] < missing || cost + missing * groups_[depth].best_rate >= limit ||
          cost + hull_.cost(depth, missing) >= limit;
 }
@@ -106,13 +106,13 @@ void Knapsack::descend(std::size_t depth, double cost, double missing) {
       else descend(depth + 1, new_cost, missing - option.gain);
       path_.pop_back();
       path_groups_.pop_back();
-      if (suffices || stopped_ || node_budget_spent_) break;  // later options gain more than anyone needs, for more
+      if (suffices || stopped_ || node_budget_spent_) break;  // later options gain more than needed and cost more
     }
   }
 }
 
-// Feature by feature, all partial choices that are neither hopeless nor dominated: one is dominated by another that costs
-// no more and misses no more, because whatever completes the one completes the other.
+// Lists, feature by feature, all partial choices that are neither hopeless nor dominated. A choice is dominated by another one that
+// costs no more and misses no more, because every completion of the first also completes the second.
 void Knapsack::search_frontier(double needed) {
   std::vector<Label> labels{{0, needed, -1, -1}};
   std::vector<Label> next;
@@ -180,7 +180,7 @@ Outcome Knapsack::solve(double needed, const Stop& stop) {
     return outcome;
   }
   const double greedy_cost = greedy(needed);
-  // A little above the greedy cost, so that the search meets an equally cheap solution in its own order.
+  // A little above the greedy cost, so that the search can find an equally cheap solution in its own order.
   best_cost_ = greedy_cost * (1 + 4 * tie_tolerance) + std::numeric_limits<double>::min();
   const double root_bound = hull_.cost(0, needed);
   descend(0, 0, needed);

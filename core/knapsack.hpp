@@ -1,6 +1,6 @@
 // The counterfactual problem of an additive model as a multiple-choice knapsack: every feature offers a few options
-// (cells it could move to), each with a cost and a gain of score; choose at most one per feature so that the gains reach
-// what is needed at the least cost.
+// (cells it could move to), each with a cost and a gain of score. At most one is chosen per feature, so that the gains reach
+// the needed score at the least cost.
 #pragma once
 
 #include <cstddef>
@@ -28,9 +28,9 @@ class Knapsack {
   // Options of one feature, added one after the other with rising cost and rising gain.
   void add_option(std::int32_t feature, const Option& option);
 
-  // Of equally cheap solutions the first in depth-first order wins: features by their best cost per gain and then by
-  // column, each feature's cells from near to far, moving before staying. Where the frontier search has to take over, its
-  // order of cost decides. Both depend only on the options.
+  // Of equally cheap solutions, the first one in depth-first order wins: features by their best cost per gain and then by
+  // column, each feature's cells from near to far, moving before staying. If the frontier search takes over, its order of
+  // cost decides. Both orders depend only on the options.
   Outcome solve(double needed, const Stop& stop);
   const std::vector<Choice>& choices() const { return best_choices_; }
 
@@ -56,10 +56,10 @@ class Knapsack {
   std::vector<Option> options_;
   std::vector<Group> groups_;
   Hull hull_;
-  std::vector<double> remaining_gain_;   // by depth: the most that the groups from there on can gain
+  std::vector<double> remaining_gain_;   // by depth: the largest gain of the remaining groups
   std::vector<std::int32_t> path_;       // options chosen on the way down, and their groups
   std::vector<std::size_t> path_groups_;
-  std::vector<Choice> best_choices_;  // the greedy solution until the search meets a better one
+  std::vector<Choice> best_choices_;  // the greedy solution until the search finds a better one
   std::vector<Choice> greedy_choices_;
   double best_cost_ = 0;
   bool found_ = false, stopped_ = false, node_budget_spent_ = false;

@@ -1,4 +1,4 @@
-// Where a move lands and what it costs.
+// Landings of moves (the values that moved features take) and their costs.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 
 namespace fcca {
 
-// Landings of all cells are computed once per model: for x0 inside the box, without rules, a landing depends on the direction alone.
+// Landings of all cells are computed once per model: for x0 inside the range of the data and without rules, a landing depends only on the
+// direction.
 class Landings {
  public:
   Landings(const Cells& cells, const Limits& limits, const Cost& cost)
@@ -20,26 +21,26 @@ class Landings {
     for (std::size_t j = 0; j < cells.n_features; ++j) {
       if (cells.n_cuts(j) == 0 || cells.kind(j) == categories) continue;
       for (std::int64_t cell = 0; cell <= cells.last_number(j); ++cell) {
-        // As seen from the far edges of the box.
+        // Moves that start at the far ends of the range.
         up_[cells.first_cell(j) + cell] = cells.landing(j, cell, -1, cells.box.low[j]);
         down_[cells.first_cell(j) + cell] = cells.landing(j, cell, cells.n_cuts(j) + 1, cells.box.high[j]);
       }
     }
   }
 
-  // Whether the cost rises from the own cell outwards, and what lies behind a cell that cannot be reached cannot be either.
+  // Whether the cost rises from the own cell outwards, and no cell beyond an unreachable cell can be reached.
   bool rises_outwards(const Query& query, std::size_t j, std::int64_t own) const {
-    const bool shut_out = query.lowest(j) > query.row[j] || query.highest(j) < query.row[j];  // by bounds that leave out what is near
+    const bool shut_out = query.lowest(j) > query.row[j] || query.highest(j) < query.row[j];  // the bounds exclude the nearest values
     return !has_grid(j) && !is_unordered(j, own) && !shut_out && cells_.closed == nullptr;
   }
   bool has_grid(std::size_t j) const { return limits_.step != nullptr && limits_.step[j] > 0; }
-  // Whether all cells are as near as each other.
+  // Whether all cells have the same distance.
   bool is_unordered(std::size_t j, std::int64_t own) const {
     const Kind kind = cells_.kind(j);
     return kind == categories || (kind == numbers_with_missing && own == cells_.n_cuts(j));
   }
 
-  // Where a move of feature j into another cell than its own lands; NaN where it cannot go there.
+  // The landing of a move of feature j into another cell; NaN if the cell cannot be reached.
   double of(const Query& query, std::size_t j, std::int64_t cell, std::int64_t own) const {
     const double x0 = query.row[j];
     if (is_unordered(j, own)) return unordered(query, j, cell);
@@ -60,8 +61,8 @@ class Landings {
     return price(query, j, cell, distance(query, j, cell, own));
   }
 
-  // Hands every cell that can be reached to visit(cost, cell), the nearer first (of categories, the cheaper) and the lower one on a tie,
-  // until that says stop.
+  // Calls visit(cost, cell) for every cell that can be reached, until it returns stop. Nearer cells come first (for categories, cheaper
+  // ones), and in a tie the lower cell.
   template <class Visit>
   void from_near_to_far(const Query& query, std::size_t j, std::int64_t own, Visit visit) {
     if (!rises_outwards(query, j, own)) {
@@ -92,7 +93,7 @@ class Landings {
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 
-  // Infinite where it cannot go.
+  // Infinite for cells that cannot be reached.
   double distance(const Query& query, std::size_t j, std::int64_t cell, std::int64_t own) const {
     if (cell < 0 || cell > cells_.last_number(j)) return infinity;
     const double to = of(query, j, cell, own);

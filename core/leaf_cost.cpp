@@ -55,10 +55,10 @@ double LeafCost::without_rules(const double* planes) const {
 
 double LeafCost::weight_of(const double* planes) const { return sum_of(planes, n_classes_); }
 
-// The rows of a distinct row are always in one leaf. With class weights v_k, together v, of the leaf's w_k and n ≤ N:
-// - error: v at most, as the best class of the rest stays as good. gini: ∂cost/∂w_k = 1 − 2p_k + Σ p_j² ≤ 2.
+// The rows of a distinct row are always in one leaf. With its class weights v_k and their sum v, and the leaf's w_k and n ≤ N:
+// - error: at most v, because the best class of the rest stays as good. gini: ∂cost/∂w_k = 1 − 2p_k + Σ p_j² ≤ 2.
 // - total(n) − total(n − v) rises with n, as total is convex, and part(w_k) − part(w_k − v_k) falls with w_k towards v_k. So the
-//   cost falls by total(N) − total(N − v) − Σ part(v_k) at most.
+//   cost falls by at most total(N) − total(N − v) − Σ part(v_k).
 double LeafCost::most_of(const double* weight) const {
   const double v = sum_of(weight, n_classes_);
   if (criterion_ == Criterion::error) return v;
@@ -68,8 +68,8 @@ double LeafCost::most_of(const double* weight) const {
   return criterion_ == Criterion::error_and_log_loss ? v + curved / 2 : curved;
 }
 
-// - error and gini are superadditive: a leaf costs at least what its parts cost as leaves.
-// - log_loss and evidence cost at least −Σ w_k · log(w_k / n), the least that any probabilities allow, and that is superadditive.
+// - error and gini are superadditive: a leaf costs at least as much as its parts as separate leaves.
+// - log_loss and evidence cost at least −Σ w_k · log(w_k / n), the minimum over all probabilities, which is superadditive.
 double LeafCost::least_of(const double* weight) const {
   const double v = sum_of(weight, n_classes_), error = v - *std::max_element(weight, weight + n_classes_);
   double squares = 0, entropy = 0;

@@ -1,5 +1,5 @@
-// Rules about moves. The rules of single features shrink what a point can reach, or change its cost. The rules between features are
-// kept by the branch and bound.
+// Rules about moves. The rules of single features restrict the values that a point can reach, or change their cost. The branch and bound
+// enforces the rules between features.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace fcca {
 
-// Σ coef·x <= upper, as soon as one of its features moves.
+// Σ coef·x <= upper, if one of its features moves.
 struct LinearRules {
   std::size_t n_rules = 0;
   const std::int64_t* first_term = nullptr;  // n_rules + 1
@@ -29,14 +29,14 @@ struct Implications {
 struct Limits {
   const double* low = nullptr;    // points × features: bounds of a number that moves
   const double* high = nullptr;
-  const std::uint8_t* frozen = nullptr;  // points × features: what may not move
+  const std::uint8_t* frozen = nullptr;  // points × features: values that may not move
   const double* step = nullptr;   // by feature: a number that moves is origin + k·step; 0: no grid
   const double* origin = nullptr;
   const double* weight = nullptr;  // by feature: factor on the cost of its moves
   const std::uint8_t* fillable = nullptr;  // by feature: whether a missing number may be filled in
-  const double* fill_near = nullptr;       // by feature: the value that a filling comes as near to as it can
-  // Columns of categories, from every code into every cell: the factor on the cost, infinite where that is forbidden, and the code
-  // that it lands on.
+  const double* fill_near = nullptr;       // by feature: missing values are filled in as near to this value as possible
+  // Columns of categories, from every code into every cell: the factor on the cost, which is infinite if the move is forbidden, and the
+  // code after the move.
   const std::int64_t* first_entry = nullptr;  // by feature
   const double* entry_factor = nullptr;
   const std::int32_t* entry_code = nullptr;

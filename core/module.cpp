@@ -1,4 +1,4 @@
-// Arrays in, arrays out.
+// The Python module: functions that take arrays and return arrays.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -24,7 +24,7 @@
 namespace fcca {
 namespace {
 
-constexpr std::size_t many_points = 128;  // per chunk, where a point takes microseconds
+constexpr std::size_t many_points = 128;  // per chunk, if a point takes microseconds
 
 // make_search() makes one thread's search, and search.solve(query, stop) solves one point.
 template <class MakeSearch>
@@ -104,10 +104,10 @@ auto solve_ensemble(Matrix rows, Longs points, Ints own_class, Ints target, Doub
   const std::size_t n_nodes = feature.shape(0);
   require(cut.shape(0) == n_nodes && values.shape(0) == n_nodes, "the nodes' arrays disagree");
   require_all(values, is_finite, "a value must be finite"), require_all(base, is_finite, "a base must be finite");
-  require_all(side_least, is_number, "a side row's least that is not a number");
+  require_all(side_least, is_number, "the least value of a side row must be a number");
   require(values.shape(1) == base.shape(0) && side_least.shape(0) < base.shape(0), "values, base and side rows disagree");
   require_nodes(roots, feature, left, right, cells.n_features);
-  require(examples.shape(1) == cells.n_features, "examples have another number of features than the model");
+  require(examples.shape(1) == cells.n_features, "examples and model have different numbers of features");
   const Cost cost = checked_cost(lambda0, lambda1, lambda2);
   const Questions questions{rows, points, own_class, target, margin, limits.limits};
   questions.check(cells.n_features, std::max<std::size_t>(2, base.shape(0) - side_least.shape(0))), cell_arrays.check(rows), limits.check(cells, questions.size());
@@ -142,10 +142,10 @@ auto order_trees(Longs roots, Ints feature, Ints cut, Ints left, Ints right, Lon
   const std::size_t n_nodes = feature.shape(0);
   require(cut.shape(0) == n_nodes && first_left.shape(0) == n_nodes, "the nodes' arrays disagree");
   require_nodes(roots, feature, left, right, n_cells.shape(0));
-  require_all(n_cells, [](std::int64_t n) { return n > 0 && n <= std::numeric_limits<std::int32_t>::max(); }, "a number of cells that cannot be");
+  require_all(n_cells, [](std::int64_t n) { return n > 0 && n <= std::numeric_limits<std::int32_t>::max(); }, "a number of cells is out of range");
   for (std::size_t node = 0; node < n_nodes; ++node) {
     if (feature(node) < 0 || first_left(node) < 0) continue;
-    require(first_left(node) <= static_cast<std::int64_t>(left_cells.shape(0)) - n_cells(feature(node)), "the cells of a node are not there");
+    require(first_left(node) <= static_cast<std::int64_t>(left_cells.shape(0)) - n_cells(feature(node)), "the cells of a node are out of range");
   }
   const SetTrees trees{roots.shape(0), roots.data(), feature.data(), cut.data(), left.data(), right.data(), first_left.data(), left_cells.data()};
   OrderedTrees made = [&] {
@@ -178,10 +178,10 @@ void score_trees(Matrix rows, Longs roots, Ints feature, Doubles threshold, Ints
   require(part_size.shape(0) == part_divisor.shape(0) && part_size.shape(0) == part_weight.shape(0), "the parts disagree");
   std::size_t n_trees = 0;
   for (std::size_t part = 0; part < part_size.shape(0); ++part) {
-    require(is_below(roots.shape(0) - n_trees + 1)(part_size(part)), "the parts do not add up to the trees");
+    require(is_below(roots.shape(0) - n_trees + 1)(part_size(part)), "the sizes of the parts must sum to the number of trees");
     n_trees += part_size(part);
   }
-  require(n_trees == roots.shape(0), "the parts do not add up to the trees");
+  require(n_trees == roots.shape(0), "the sizes of the parts must sum to the number of trees");
   require(!missing_left || missing_left->shape(0) == n_nodes, "missing_left and the nodes disagree");
   require(first_code.has_value() == n_codes.has_value() && first_code.has_value() == left_codes.has_value(), "the categories' arrays disagree");
   if (first_code) {
@@ -189,7 +189,7 @@ void score_trees(Matrix rows, Longs roots, Ints feature, Doubles threshold, Ints
     for (std::size_t node = 0; node < n_nodes; ++node) {
       if ((*first_code)(node) < 0) continue;
       require((*n_codes)(node) >= 0 && (*first_code)(node) <= static_cast<std::int64_t>(left_codes->shape(0)) - (*n_codes)(node),
-              "the categories of a node are not there");
+              "the categories of a node are out of range");
     }
   }
   const Trees trees{roots.shape(0), roots.data(), feature.data(), threshold.data(), left.data(), right.data(), base.shape(0), value.data(),
@@ -217,18 +217,18 @@ auto solve_tree(Bytes table, std::optional<Ints> label, Doubles weight, std::opt
                 double penalty, std::int32_t max_depth, std::optional<std::int64_t> max_leaves, double min_weight, std::int64_t min_rows,
                 MaxNodes max_nodes, double time_limit, double units) {
   require_classes(n_classes);
-  require(!label || label->shape(0) == table.shape(0), "one label per row");
-  require(weight.shape(0) == table.shape(0) * (label ? 1 : n_classes), "one weight per row, or one per row and class without labels");
-  require(!count || count->shape(0) == table.shape(0), "one count per row");
+  require(!label || label->shape(0) == table.shape(0), "expected one label per row");
+  require(weight.shape(0) == table.shape(0) * (label ? 1 : n_classes), "expected one weight per row, or one per row and class without labels");
+  require(!count || count->shape(0) == table.shape(0), "expected one count per row");
   if (label) require_labels(*label, n_classes);
   require_weights(weight, "weights must be finite and not negative, and so must their sum");
   require_all(count, [](std::int64_t n) { return n >= 0 && n <= most_rows; }, "counts must not be negative");
   require_all(table, [](std::uint8_t bit) { return bit <= 1; }, "the table must hold only 0 and 1");
   require(std::isfinite(units) && units > 0, "units must be positive");
-  require(0 <= criterion && criterion < n_criteria, "no such criterion");
+  require(0 <= criterion && criterion < n_criteria, "the criterion is out of range");
   require(is_weight(penalty) && max_depth >= 0, "penalty and max_depth must not be negative");
   require(!max_leaves || (*max_leaves >= 1 && *max_leaves <= most_leaves), "max_leaves must be between 1 and 1,000,000");
-  require(is_weight(min_weight) && min_rows >= 1, "min_weight must not be negative, and min_rows at least 1");
+  require(is_weight(min_weight) && min_rows >= 1, "min_weight must not be negative, and min_rows must be at least 1");
   Stop stop(time_limit);
   TreeResult result;
   {
@@ -255,8 +255,8 @@ std::vector<std::int64_t> whole_counts(const double* count, std::size_t n) {
 void check_selection(const IntMatrix& passed, const Ints& label, const Doubles& weight, std::size_t n_classes, const Ints& chain_size,
                      const Doubles& count, std::size_t n_thresholds) {
   const std::size_t n_rows = passed.shape(0), n_chains = passed.shape(1);
-  require(label.shape(0) == n_rows && weight.shape(0) == n_rows, "one label and weight per row");
-  require(chain_size.shape(0) == n_chains, "one count per chain");
+  require(label.shape(0) == n_rows && weight.shape(0) == n_rows, "expected one label and weight per row");
+  require(chain_size.shape(0) == n_chains, "expected one count per chain");
   require_labels(label, n_classes), require_weights(weight, "weights must be finite and not negative, and so must their sum");
   std::size_t n_conditions = 0;
   for (std::size_t c = 0; c < n_chains; ++c) {
@@ -271,19 +271,19 @@ void check_selection(const IntMatrix& passed, const Ints& label, const Doubles& 
   }
 }
 
-// One row of counts per row of the table, chains of conditions, and what is asked of a set. Costs are weights of rows; a cost of NaN
-// means that there is no such set, or that none was found in time.
+// Takes one row of counts per row of the table, chains of conditions, and the requirements on a set. Costs are weights of rows. A cost of
+// NaN means that there is no such set, or that none was found in time.
 auto select_thresholds(IntMatrix passed, Ints label, Doubles weight, std::size_t n_classes, Ints chain_size, Doubles count, Ints state,
                        Ints feature, Ints per_feature, std::int32_t max_features, std::size_t n_thresholds, double ceiling,
                        MaxNodes max_nodes, double time_limit) {
   const std::size_t n_conditions = count.shape(0);
   check_selection(passed, label, weight, n_classes, chain_size, count, n_thresholds);
-  require(n_conditions + chain_size.shape(0) <= most_slots, "an optimal selection takes up to 65,535 conditions, their chains counted");
-  require(state.shape(0) == n_conditions && feature.shape(0) == n_conditions, "one state and feature per condition");
+  require(n_conditions + chain_size.shape(0) <= most_slots, "an optimal selection takes at most 65,535 conditions and chains together");
+  require(state.shape(0) == n_conditions && feature.shape(0) == n_conditions, "expected one state and feature per condition");
   require_all(state, is_below(3), "a state is out of range"), require_all(feature, is_below(per_feature.shape(0)), "a feature is out of range");
   require_all(per_feature, [](std::int32_t most) { return most >= 0; }, "caps must not be negative");
   require(max_features >= 0, "caps must not be negative");
-  require(is_number(ceiling), "a ceiling that is not a number");
+  require(is_number(ceiling), "the ceiling must be a number");
   Stop stop(time_limit);
   SelectionResult result;
   double unit = 1;
@@ -346,7 +346,7 @@ void find_cells(Matrix rows, const CellArrays& arrays, MutableInts out) {
 namespace nb = nanobind;
 
 NB_MODULE(_core, m) {
-  m.doc() = "The searches of fcca: arrays in, arrays out.";
+  m.doc() = "The searches of fcca, as functions of arrays.";
   nb::class_<fcca::CellArrays>(m, "Cells")
       .def(nb::init<fcca::Longs, fcca::Doubles, fcca::Doubles, fcca::Doubles, fcca::Doubles, fcca::Doubles, std::optional<fcca::FlatBytes>,
                     std::optional<fcca::FlatBytes>, std::optional<fcca::Longs>, std::optional<fcca::Ints>, std::optional<fcca::Doubles>, double,

@@ -22,7 +22,7 @@ double unavoidable_error(const DistinctRows& rows) {
   return error;
 }
 
-// Chains, and by row the class weights as they are, with the bounds of the cost.
+// The chains and, by row, the original class weights with the bounds of the cost.
 template <class W>
 TreeRows<W> tree_rows(const DistinctRows& rows, const LeafCost& cost) {
   TreeRows<W> out;
@@ -76,11 +76,11 @@ TreeResult optimal_tree(const TreeTable& table, const TreeTask& task, const Stop
     counted = counted || (task.rules.min_rows > 1 && weight != rows.count[r]);
   }
   const LeafCost cost(task.criterion, rows.n_classes, total, task.units, whole, task.rules, counted);
-  // A limit that no tree of this depth on these rows can reach is none.
+  // If no tree of this depth on these rows can reach the limit, there is no limit.
   const bool limited = task.max_leaves < static_cast<std::int64_t>(rows.n_rows()) &&
                        (task.max_depth > 62 || task.max_leaves < (std::int64_t{1} << task.max_depth));
   const LeafBudget budget(limited ? task.max_leaves : LeafBudget::unlimited);
-  // Whole weights are summed as integers, exactly and in short vectors; others as doubles.
+  // Whole weights are summed as integers, exactly and in short vectors. Others are summed as doubles.
   const auto searched = [&]<class W>(W) {
     return TreeSearch<W>(tree_rows<W>(rows, cost), cost, task.penalty, budget, task.max_nodes, stop).run(task.max_depth);
   };

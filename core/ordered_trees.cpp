@@ -7,8 +7,8 @@ namespace fcca {
 
 namespace {
 
-constexpr std::size_t most_nodes = 2'000'000;  // with what the search makes of them, half a gigabyte
-constexpr std::int32_t deepest = 20'000;       // a stack of a few megabytes holds that
+constexpr std::size_t most_nodes = 2'000'000;  // half a gigabyte, including the tables of the search
+constexpr std::int32_t deepest = 20'000;       // needs a stack of a few megabytes
 
 class Rewriter {
  public:
@@ -32,12 +32,12 @@ class Rewriter {
     return static_cast<std::int32_t>(out_.feature.size()) - 1;
   }
 
-  // A node, as seen by the cells that reach it. Parents stand before their children, so a tree's root is its first node.
+  // Rewrites a node for the cells that reach it. Parents come before their children, so a tree's root is its first node.
   std::int32_t rewrite(std::int32_t node, std::int32_t depth) {
     for (std::int32_t j; (j = trees_.feature[node]) >= 0;) {
       const std::int32_t low = low_[j], high = high_[j];
       bool to_left;
-      std::int32_t end;  // of the first run of cells that go the same way
+      std::int32_t end;  // end of the first run of cells that go to the same side
       if (const std::int64_t first = trees_.first_left[node]; first < 0) {
         to_left = low <= trees_.cut[node];
         end = to_left ? std::min(high, trees_.cut[node]) : high;

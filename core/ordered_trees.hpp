@@ -7,7 +7,8 @@
 
 namespace fcca {
 
-// A node with a set lists, from first_left on, whether each cell of its feature goes to the left; the others have -1 there and a cut.
+// A node with a set lists whether each cell of its feature goes to the left, starting at first_left. All other nodes have a cut, and -1 as
+// first_left.
 struct SetTrees {
   std::size_t n_trees;
   const std::int64_t* roots;
@@ -22,11 +23,11 @@ struct SetTrees {
 struct OrderedTrees {
   std::vector<std::int64_t> roots;
   std::vector<std::int32_t> feature, cut, left, right;
-  std::vector<std::int32_t> source;  // the node that a node was made of
+  std::vector<std::int32_t> source;  // the original node of each node
 };
 
-// n_cells: by feature. A branch that no cell reaches is left out, and where a set is several runs of cells what is below it is repeated
-// for each of them. Throws std::overflow_error where that makes too many nodes, or a tree too deep.
+// n_cells: by feature. A branch that no cell reaches is left out. If a set consists of several runs of cells, the subtree below it is
+// repeated for each run. Throws std::overflow_error if there are too many nodes, or if a tree becomes too deep.
 OrderedTrees ordered(const SetTrees& trees, std::size_t n_features, const std::int64_t* n_cells);
 
 }  // namespace fcca

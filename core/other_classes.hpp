@@ -1,4 +1,4 @@
-// The classes that a query may aim at, and a shortcut where any other class will do.
+// The target classes of a query, and a shortcut if any other class is allowed.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace fcca {
 
-// The targets of a query; a single score means two classes. The class that is closest to winning comes first: it is likely the
+// The targets of a query. A single score means two classes. The class that is closest to winning comes first: it is likely the
 // cheapest, and its cost prunes the searches for the others.
 inline std::vector<std::int32_t> targets_of(const Query& query, const std::vector<double>& scores) {
   const std::int32_t n_classes = std::max<std::int32_t>(2, static_cast<std::int32_t>(scores.size()));
@@ -28,15 +28,15 @@ inline std::vector<std::int32_t> targets_of(const Query& query, const std::vecto
 // How a search against the own class alone ended.
 struct OwnClassBeaten {
   std::int32_t winner;  // any_other_class if no change was found
-  double open_bound;    // lower bound of all that was left unsearched; infinite if that is nothing
+  double open_bound;    // lower bound on everything left unsearched; infinite if nothing was left
 };
 
-// The cheapest change after which some class leads the own class by the margin, the rivals between them left out. Fewer conditions
-// never cost more, so it is a lower bound for every target. Where its winner has the margin over all classes, it is also a valid
-// change, and so the optimum. Returns nothing where it is not: then every target has to be searched against all of its rivals.
+// The cheapest change after which some class leads the own class by the margin, ignoring all other rivals. Fewer conditions
+// never cost more, so it is a lower bound for every target. If its winner has the margin over all classes, it is also a valid
+// change, and so the optimum. Otherwise returns nothing, and every target has to be searched against all of its rivals.
 //
 // improve(target): searches for a cheaper change after which target leads the own class. Returns the open bound, or nothing if
-//   target leads already.
+//   target already leads.
 // scores(): the scores after the cheapest change; empty if there is none.
 // has_margin(winner): whether the winner leads every other class by the margin after that change.
 template <class Improve, class Scores, class HasMargin>

@@ -11,7 +11,7 @@ namespace fcca {
 enum class Status : std::int8_t {
   optimal = 0,     // the cheapest change, proven
   feasible = 1,    // a change that flips the model; time ran out before the proof, bound is a valid lower bound
-  infeasible = 2,  // proven: nothing inside the box flips the model
+  infeasible = 2,  // proven: no change inside the range of the data flips the model
   unknown = 3,     // time ran out before any change was found; bound is a valid lower bound
 };
 
@@ -31,7 +31,7 @@ struct Outcome {
   std::vector<Move> moves;  // by feature
 };
 
-// The outcome of a search at its end. If it stopped early, open_bound is a lower bound on what it left unsearched.
+// The outcome of a search at its end. If it stopped early, open_bound is a lower bound on everything left unsearched.
 inline Outcome finished(bool found, bool stopped, double cost, double open_bound, std::int64_t nodes) {
   Outcome outcome;
   outcome.nodes = nodes;
@@ -46,14 +46,14 @@ inline Outcome finished(bool found, bool stopped, double cost, double open_bound
   return outcome;
 }
 
-// A bound on what a search left unsearched; infinite if it ended with a proof.
+// A lower bound on everything that a search left unsearched; infinite if it ended with a proof.
 inline double open_bound_of(const Outcome& outcome) {
   const bool is_open = outcome.status == Status::feasible || outcome.status == Status::unknown;
   return is_open ? outcome.bound : std::numeric_limits<double>::infinity();
 }
 
-// The model is on the target's side by the margin already, so nothing has to move. This happens only where the caller's own_class
-// is not the class that the model predicts.
+// The target already wins by the margin, so nothing has to move. This happens only if the caller's own_class is not the class that the
+// model predicts.
 inline Outcome already_there(std::int32_t target) {
   Outcome outcome;
   outcome.status = Status::optimal;
@@ -62,8 +62,8 @@ inline Outcome already_there(std::int32_t target) {
   return outcome;
 }
 
-// Two costs closer than this share of themselves are equal: it is far above the rounding of a sum of a few terms and far
-// below the 1e-9 to which optimality is promised. Without it a tie would be broken by rounding.
+// Two costs that differ by less than this share count as equal. It is far above the rounding errors of a sum of a few terms, and far
+// below the 1e-9 to which optimality is promised. Without it, rounding errors would break ties.
 inline constexpr double tie_tolerance = 1e-12;
 inline double strictly_below(double cost) { return cost * (1 - tie_tolerance); }
 

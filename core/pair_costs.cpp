@@ -82,7 +82,7 @@ FCCA_COST_KERNELS(std::int32_t)
 FCCA_COST_KERNELS(double)
 #undef FCCA_COST_KERNELS
 
-// Lowers in[j] and out[j] by what the second splits cost where j is the first column, and the last two where it is i.
+// Lowers in[j] and out[j] to the costs of the second splits with j as the first column, and the last two with i as the first column.
 FCCA_CLONES void lower(const double* __restrict cost, std::size_t stride, std::size_t n, double* __restrict in, double* __restrict out, double& in_i,
                        double& out_i) {
   constexpr std::size_t lanes = 8;
@@ -223,7 +223,7 @@ void leaf_costs(const LeafCost& cost, const std::vector<ClassRow<W>>& classes, s
   }
 }
 
-// Two classes whose cost needs no logarithm: in one pass. Returns false for all others.
+// Two classes with a cost without logarithms, in one pass. Returns false for all others.
 template <class W>
 bool look_at_two(const LeafCost& cost, const std::vector<ClassRow<W>>& classes, std::size_t i, double* in, double* out) {
   if (classes.size() != 2 || cost.counted()) return false;
@@ -284,7 +284,7 @@ double SecondSplits<W>::as_leaf() {
 template <class W>
 void SecondSplits<W>::forbid_small(std::size_t i, const W* both) {
   const std::size_t stride = leaves_.stride;
-  std::vector<W>& rows = leaves_.most;  // free again
+  std::vector<W>& rows = leaves_.most;  // no longer needed, so reused
   if (both != nullptr) kernels::weights(class_row(i, cost_.n_classes(), both), i, stride, true, rows.data());
   const std::vector<W>& counted = both != nullptr ? rows : leaves_.n;
   for (std::size_t at = 0; at < 4 * stride; at += stride) {

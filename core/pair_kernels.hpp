@@ -1,11 +1,11 @@
-// The inner loops of the pair table. Each has one body and, where the compiler can, one copy per instruction set.
+// The inner loops of the pair table. Each has one body and, if the compiler supports it, one copy per instruction set.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
-// musl has no means of choosing a copy when the program is loaded.
+// musl cannot choose a copy when the program is loaded.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && !defined(FCCA_NO_CLONES)
 #define FCCA_CLONES __attribute__((target_clones("avx2", "default")))
 #else
@@ -40,7 +40,7 @@ template <class W>
 FCCA_INLINE void add_to_each_body(W* base, const std::size_t* places, std::size_t n_places, const W* x, std::size_t n) {
   for (std::size_t p = 0; p < n_places; ++p) add_body(base + places[p], x, n);
 }
-// lengths: how much of x goes to each place.
+// lengths: number of entries of x for each place.
 template <class W>
 FCCA_INLINE void add_parts_body(W* base, const std::size_t* places, const std::size_t* lengths, std::size_t n_places, const W* x) {
   for (std::size_t p = 0; p < n_places; ++p) add_body(base + places[p], x, lengths[p]);

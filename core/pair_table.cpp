@@ -35,20 +35,20 @@ FCCA_KERNELS(double)
 
 namespace {
 
-// Gains of the two sides of a first split, each as a leaf and split once more at its best column.
+// Gains of the two sides of a first split, each as a leaf and with a second split at its best column.
 struct SideGains {
   double right_leaf, right_split, left_leaf, left_split;
 };
 
-// With one signed plane, |a| + |s - a| over all j is the largest of |s|, 2·max a − s and s − 2·min a: no single pair has to be
-// looked at.
+// With one signed plane, the maximum of |a| + |s - a| over all j is the largest of |s|, 2·max a − s and s − 2·min a. No single pair has
+// to be computed.
 template <class W>
 SideGains binary_gains(const kernels::Extremes<W>& e, double passing, double rest) {
   return {std::abs(passing), std::max(2.0 * e.most_in - passing, passing - 2.0 * e.least_in), std::abs(rest),
           std::max(2.0 * e.most_out - rest, rest - 2.0 * e.least_out)};
 }
 
-// The most gain of the trees of each number of leaves.
+// The largest gain of the trees with each number of leaves.
 struct ShallowGains {
   double one, two = lowest, three = lowest, four = lowest;
   static constexpr double lowest = std::numeric_limits<double>::lowest();

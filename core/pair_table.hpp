@@ -1,4 +1,4 @@
-// Weights of all pairs of columns, from which the best trees of depth 2 are read off.
+// Weights of all pairs of columns, from which the best trees of depth 2 are computed.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 
 namespace fcca {
 
-// What the best trees with one first split cost, by their leaves; prices of leaves are not included.
+// Costs of the best trees with one first split, by their leaves. The penalties of the leaves are not included.
 struct FirstSplitCosts {
   double two, three_right, three_left, four;  // three_right: the rows that have the column are split again
 };
 
-// The least of them over all first splits, and a leaf.
+// The least of these costs over all first splits, and the cost of a leaf.
 struct ShallowCosts {
   static constexpr double infinity = std::numeric_limits<double>::infinity();
   double one = infinity, two = infinity, three = infinity, four = infinity;
@@ -28,26 +28,26 @@ struct ShallowCosts {
   }
 };
 
-// pair[k][i][j] = weight in plane k of the rows that pass column i and column j; single[k][j] = of those that pass j.
+// pair[k][i][j] = weight in plane k of the rows that pass column i and column j; single[k][j] = weight of the rows that pass j.
 template <class W>
 class PairTable {
  public:
-  // An empty table over the columns of rows. is_half: pairs are only looked at with j < i, so no others are kept.
+  // An empty table over the columns of rows. is_half: only pairs with j < i are used, so no others are kept.
   void reset(const TreeRows<W>& rows, bool is_half);
   // Adds a row to the bucket of the last column it passes in each chain; sum_chains() turns buckets into pairs.
   void add(const TreeRows<W>& rows, std::size_t row);
-  // Takes a row out again: exactly where weights are whole.
+  // Removes a row. This is exact if weights are whole.
   void remove(const TreeRows<W>& rows, std::size_t row);
   void sum_chains(const TreeRows<W>& rows);
 
   // For each first column, the costs of the best trees of depth 2 of all rows, whose sums are given.
   void first_splits(const LeafCost& cost, const WeightSums& all, std::vector<FirstSplitCosts>& costs) const;
 
-  // Where *this holds the buckets of some rows and total the pairs of all: the costs of the best trees of depth 2 at most.
-  // Plain error: of the right-hand rows, which *this holds, and of the others, in one pass.
+  // If *this holds the buckets of some rows and total the pairs of all rows: the costs of the best trees of depth at most 2.
+  // For the plain error: the costs of the right-hand rows, which *this holds, and of the others, in one pass.
   void two_sides(const TreeRows<W>& rows, const PairTable& total, const WeightSums& on_right, const WeightSums& on_left,
                  ShallowCosts& right, ShallowCosts& left);
-  // Any other cost: of the rows held, or of the others.
+  // For any other cost: the costs of the rows held, or of the others.
   ShallowCosts one_side(const TreeRows<W>& rows, const PairTable& total, const LeafCost& cost, bool of_held);
 
  private:

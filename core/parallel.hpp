@@ -1,4 +1,4 @@
-// Runs a function over chunks of points on several threads, with a deadline, cancellation and a place to look up from.
+// Runs a function over chunks of points on several threads, with a deadline, cancellation and a regular callback.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace fcca {
 
 using Clock = std::chrono::steady_clock;
 
-// Searches ask this now and then whether to stop. Bounds proven by then stay valid.
+// Searches check from time to time whether to stop. Bounds proven by then stay valid.
 class Stop {
  public:
   explicit Stop(double seconds) : deadline_(in(seconds)) {}
@@ -39,7 +39,7 @@ class Stop {
     return time >= deadline_;
   }
 
-  // From now on, now() also calls look_up every so often (one thread only). Its exceptions pass through the search.
+  // After this call, now() also calls look_up at intervals (one thread only). Its exceptions pass through the search.
   void look_up_with(std::function<void()> look_up) {
     look_up_ = std::move(look_up);
     next_look_ = Clock::now() + between_looks;
@@ -60,9 +60,9 @@ class Stop {
   mutable Clock::time_point next_look_ = Clock::time_point::max();
 };
 
-// Every thread makes a worker and has it do worker(chunk, begin, end) for chunks of [0, n). look_up(points_done) runs on
-// the calling thread about twenty times a second; whatever it throws cancels the work and is thrown on once all threads
-// have ended. One thread is the calling one: starting another takes longer than many a search.
+// Every thread creates a worker and calls worker(chunk, begin, end) for chunks of [0, n). look_up(points_done) runs on
+// the calling thread about twenty times a second. An exception of look_up cancels the work and is rethrown after all threads
+// have ended. A single thread is the calling thread, because starting another one takes longer than many searches.
 template <class MakeWorker, class LookUp>
 void for_each_chunk(std::size_t n, std::size_t chunk_size, std::size_t n_threads, Stop& stop, MakeWorker make_worker,
                     LookUp look_up) {
@@ -101,15 +101,15 @@ void for_each_chunk(std::size_t n, std::size_t chunk_size, std::size_t n_threads
     bool started = true;
     try {
       threads.emplace_back(run);
-    } catch (const std::system_error&) {  // the system has no thread to spare …
+    } catch (const std::system_error&) {  // the system cannot start another thread …
       started = false;
-    } catch (const std::bad_alloc&) {  // … or no memory for one
+    } catch (const std::bad_alloc&) {  // … or has no memory for it
       started = false;
     }
     if (started) continue;
     lock.lock();
     --running;
-    break;  // those there are do it all, and where there is none, the calling thread
+    break;  // the threads that were started do all the work, or the calling thread if there is none
   }
   if (threads.empty()) {
     stop.look_up_with([&] { look_up(points_done.load(std::memory_order_relaxed)); });

@@ -11,8 +11,8 @@
 
 namespace fcca {
 
-// The cost of the best tree of depth 2 at most of every quarter, as far as it is known, by slot of the leaf budget. A quarter is the
-// same set of rows whichever of its two splits comes first, so what one search finds, the other need not look for.
+// The cost of the best tree of depth at most 2 of every quarter, as far as it is known, by slot of the leaf budget. A quarter is the
+// same set of rows whichever of its two splits comes first, so it is solved only once.
 template <class W>
 class QuarterBounds {
  public:
@@ -31,7 +31,7 @@ class QuarterBounds {
     }
   }
 
-  // Whether a quarter is solved. side: of the first split; second: the second split, a column of the caller.
+  // Whether a quarter is solved. side: the side of the first split; second: the second split, a column of the caller.
   bool is_exact(std::int32_t side, std::int32_t second, bool is_right) const { return exact_[place(side, side_of(second, is_right))]; }
   static std::int32_t side(std::int32_t split, bool is_right) { return 2 * split + is_right; }
 
@@ -43,7 +43,7 @@ class QuarterBounds {
   }
 
   // Raises the bounds of the second splits of one side of a first split. More rows never cost less, so the cost of a quarter is a
-  // bound for the quarters that contain it: those of the weaker splits of both chains.
+  // bound for the quarters that contain it: the quarters of the weaker splits of both chains.
   void raise(std::int32_t side, const TreeRows<W>& below, SplitBounds<W>& bounds) const {
     const std::int32_t split = side / 2;
     const std::size_t chain = chain_of_[split];

@@ -1,4 +1,4 @@
-// The question about one point.
+// The query for one point.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ struct Query {
   const double* row;
   std::int32_t own_class;
   std::int32_t target;  // a class, or any_other_class
-  double margin;        // by how much of the score the target must win
-  const std::uint8_t* frozen;  // per feature, whether it may not move; null: all may
+  double margin;        // the score margin by which the target must win
+  const std::uint8_t* frozen;  // per feature, whether it may not move; null: all may move
   const double* low;           // per feature, bounds of a number that moves; both null: none
   const double* high;
 

@@ -8,7 +8,7 @@
 
 namespace fcca {
 
-// Level h holds, for every position, the least of 2^h values from there on; two of them cover any range.
+// Level h holds, for every position, the least of the 2^h values that start there. Two entries cover any range.
 class RangeMinimum {
  public:
   void build(const double* values, std::int32_t low, std::int32_t high) {

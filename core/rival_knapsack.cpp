@@ -56,8 +56,8 @@ void RivalKnapsack::build_hull() {
   hull_.sort();
 }
 
-// The sum of the rows, each weighted by its rival's importance, is a row that every solution satisfies, so its relaxation bounds the
-// cost for any weights. Good weights are found by raising those of the rivals that the relaxation leaves unbeaten.
+// The sum of the rows, each weighted by its rival's importance, is a row that every solution satisfies. So its relaxation bounds the
+// cost for any weights. Good weights are found by raising the weights of the rivals that the relaxation does not beat.
 void RivalKnapsack::weigh(const double* needed) {
   double total = 0;
   importance_.assign(n_rivals_, 0.0);
@@ -79,7 +79,7 @@ void RivalKnapsack::weigh(const double* needed) {
     for (std::size_t r = 0; r < n_rivals_; ++r) largest = std::max(largest, std::abs(missing[r]));
     if (!(largest > 0)) break;
     for (std::size_t r = 0; r < n_rivals_; ++r) {
-      // A rival that is left out can come back: no weight falls to nothing.
+      // No weight falls to 0, so a rival that is left out can come back.
       importance_[r] = std::max(1e-3 / n_rivals_, importance_[r]) * std::exp(missing[r] / largest / (1 + round / 4));
       sum += importance_[r];
     }
@@ -117,7 +117,8 @@ void RivalKnapsack::prepare(const double* needed) {
   }
 }
 
-// A first solution, so that the search can prune from the start: always the option that closes most of what is missing per cost.
+// Finds a first solution, so that the search can prune from the start. It always takes the option that gains the most missing score per
+// cost.
 void RivalKnapsack::greedy(const double* needed) {
   std::vector<double> missing(needed, needed + n_rivals_);
   std::vector<char> used(groups_.size(), 0);
@@ -149,8 +150,8 @@ void RivalKnapsack::greedy(const double* needed) {
   }
 }
 
-// Valid rival by rival, hence also the dearest of them: what is missing against one rival cannot be gained at a better rate than
-// the best that remains, nor at all where it exceeds all that remains. And valid for the joint row.
+// The bound is valid for each rival, and so is the largest of these bounds: the score missing against one rival cannot be gained at a
+// better rate than the best remaining rate, and not at all if it exceeds the remaining gain. The bound of the joint row is valid too.
 double RivalKnapsack::lower_bound(std::size_t depth, double cost, const double* missing) const {
   double bound = 0;
   for (std::size_t r = 0; r < n_rivals_; ++r) {

@@ -1,4 +1,4 @@
-// The multiple-choice knapsack with several rows: with more than two classes the target must beat every rival.
+// The multiple-choice knapsack with several rows: with more than two classes, the target must beat every rival.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@ namespace fcca {
 class RivalKnapsack {
  public:
   void clear(std::size_t n_rivals);
-  // Options of one feature, one after the other with rising cost; gains holds one entry per rival, any of them may be
-  // negative. Options that gain nothing over a cheaper one (or over staying) are left out.
+  // Options of one feature, one after the other with rising cost. gains holds one entry per rival, and any of them may be
+  // negative. Options that gain nothing compared with a cheaper one, or with no move, are left out.
   void add_option(std::int32_t feature, double cost, const double* gains, std::int32_t cell);
 
-  // needed: one entry per rival. Only solutions cheaper than limit are searched. Of equally cheap ones the first that the search
-  // meets wins. It depends only on the options.
+  // needed: one entry per rival. Only solutions cheaper than limit are searched. Of equally cheap solutions, the first one that the
+  // search finds wins. It depends only on the options.
   Outcome solve(const double* needed, double limit, const Stop& stop);
   const std::vector<Choice>& choices() const { return best_choices_; }
 

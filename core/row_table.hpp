@@ -1,4 +1,4 @@
-// A hash table that collapses equal rows.
+// A hash table that merges equal rows.
 #pragma once
 
 #include <algorithm>

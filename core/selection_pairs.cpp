@@ -9,7 +9,7 @@ namespace fcca {
 
 namespace {
 
-constexpr std::size_t nearest = 10;         // pairs sought for a row; more help little
+constexpr std::size_t nearest = 10;         // pairs per row; more are of little help
 constexpr std::size_t widest_look = 4096;   // rows of another class that a row is compared with
 constexpr std::size_t n_buckets = 64;       // of prices between 0 and 1
 
@@ -34,9 +34,9 @@ void PairMatcher::number_open_conditions(const std::vector<Decision>& choice) {
   change_.assign(slot, 0);
 }
 
-// Rows that the open conditions cannot tell apart become one point: what is not of its two heaviest classes cannot be avoided,
-// nor as much of the heaviest as the second has; the rest of the heaviest remains to be paired. (The cost of a group is at least
-// the sum of the costs of any parts that its weights are divided into.)
+// Rows that the open conditions do not separate become one point. The cost of all classes but its heaviest cannot be avoided. The weight
+// of the heaviest class minus the second heaviest remains to be paired. (The cost of a group is at least the sum of the costs of any parts
+// that its weights are divided into.)
 void PairMatcher::collect_points(const std::int32_t* from, const std::int32_t* to) {
   const std::size_t n = to - from, m = chains_.size(), K = rows_.n_classes;
   row_codes_.resize(n * m);
@@ -76,7 +76,7 @@ void PairMatcher::collect_points(const std::int32_t* from, const std::int32_t* t
   }
 }
 
-// Pairs of the points [begin, end), which are of one group and sorted by class; their codes are at hand.
+// Pairs of the points [begin, end), which are of one group and sorted by class. Their codes are in codes_.
 void PairMatcher::pair_up(std::size_t begin, std::size_t end, const Stop& stop) {
   const std::size_t n = end - begin, m = chains_.size();
   std::vector<std::size_t> class_begin{0};
@@ -85,8 +85,8 @@ void PairMatcher::pair_up(std::size_t begin, std::size_t end, const Stop& stop) 
   }
   if (class_begin.size() < 3) return;
   distance_.resize(n);
-  std::vector<Code> farthest(n);             // how far a point's partners are at most …
-  std::vector<std::size_t> last_farthest(n);  // … and the last of those that are so far
+  std::vector<Code> farthest(n);             // the largest distance of a point's partners …
+  std::vector<std::size_t> last_farthest(n);  // … and the last partner at this distance
   std::vector<std::size_t> at_distance;
   for (std::size_t a = 0; a + 1 < class_begin.size(); ++a) {
     for (std::size_t i = class_begin[a]; i < class_begin[a + 1]; ++i) {
@@ -96,7 +96,7 @@ void PairMatcher::pair_up(std::size_t begin, std::size_t end, const Stop& stop) 
       for (std::size_t b = 0; b + 1 < class_begin.size(); ++b) {
         if (b == a) continue;
         std::size_t from = class_begin[b], to = class_begin[b + 1];
-        if (to - from > widest_look) {  // those in the middle of the same place in their order
+        if (to - from > widest_look) {  // compare with rows around the same relative position
           const double share = static_cast<double>(i - class_begin[a]) / static_cast<double>(class_begin[a + 1] - class_begin[a]);
           const std::size_t middle = from + static_cast<std::size_t>(share * static_cast<double>(to - from));
           from = std::max(from + widest_look / 2, middle) - widest_look / 2;
@@ -122,7 +122,7 @@ void PairMatcher::pair_up(std::size_t begin, std::size_t end, const Stop& stop) 
         for (std::size_t j = from; j < to; ++j) {
           if (distance_[j] > limit || (distance_[j] == limit && left == 0)) continue;
           if (distance_[j] == limit) --left, last_farthest[i] = j;
-          // Was it found from the other side? Then there is such a pair already.
+          // If it was found from the other side, the pair already exists.
           if (j < i && (distance_[j] < farthest[j] || (distance_[j] == farthest[j] && i <= last_farthest[j]))) continue;
           pairs_.push_back({static_cast<std::int32_t>(begin + i), static_cast<std::int32_t>(begin + j),
                             static_cast<std::uint32_t>(spans_.size())});
@@ -189,8 +189,8 @@ std::int64_t PairMatcher::match_pairs() {
   return matched;
 }
 
-// Whether two clusters without a common class are worth more joined than the price of what then tells more of them apart; that is
-// listed in told_apart_, once for every part that it may divide more.
+// Whether joining two clusters without a common class gains more than the price of the conditions that then separate more rows. These
+// conditions are listed in told_apart_, once for every additional part.
 bool PairMatcher::worth_joining(const Cluster& one, const Cluster& other) {
   told_apart_.clear();
   float price = 0;
@@ -214,12 +214,12 @@ bool PairMatcher::worth_joining(const Cluster& one, const Cluster& other) {
   return true;
 }
 
-// Joins clusters of a pair's rows as far as their weights go; returns the weight joined.
+// Joins clusters of a pair's rows as far as their weights allow. Returns the joined weight.
 std::int64_t PairMatcher::join(std::size_t pair) {
   auto &ones = clusters_of_[pairs_[pair].one], &others = clusters_of_[pairs_[pair].other];
   for (auto* mine : {&ones, &others}) std::erase_if(*mine, [&](std::int32_t at) { return clusters_[at].weight == 0; });
   std::int64_t joined = 0;
-  const std::size_t n_ones = ones.size(), n_others = others.size();  // those that are made here come after them
+  const std::size_t n_ones = ones.size(), n_others = others.size();  // new clusters come after them
   for (std::size_t a = 0; a < n_ones; ++a) {
     const std::int32_t first = ones[a];
     for (std::size_t b = 0; b < n_others && clusters_[first].weight > 0; ++b) {

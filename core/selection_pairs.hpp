@@ -1,13 +1,13 @@
-// A lower bound on what any further choice of conditions costs, from pairs of rows of different classes.
+// A lower bound on the cost of any further choice of conditions, from pairs of rows of different classes.
 //
-// Two rows of one group and of different classes cost their common weight, unless a condition chosen later tells them apart.
-// Match such rows, no row beyond its weight: M pairs (weights included), cover[t] of them told apart by condition t. Then
-// every set R costs at least M − Σ_{t in R} cover[t]: a pair is told apart by R only if some t in R does it, and within a group
-// the pairs that are left cannot all be right. This holds for every matching, and so for every mean of matchings.
+// Two rows of one group and of different classes cost their common weight, unless a condition chosen later separates them.
+// Match such rows, none beyond its weight: M pairs (weights included), of which condition t separates cover[t]. Then
+// every set R costs at least M − Σ_{t in R} cover[t]: R separates a pair only if some t in R does, and within a group
+// the remaining pairs cannot all be right. This holds for every matching, and so for every mean of matchings.
 //
-// With more than two classes, clusters of rows of as many classes as rows do better than pairs: m rows cost m − 1 as long as they
-// look the same, and in general m less the number of parts that R divides them into. A condition that has a of them on its one
-// side and b on the other divides at most min(a, b) parts, so that is what it covers of a cluster.
+// With more than two classes, clusters of rows that all have different classes give a better bound than pairs. m rows cost m − 1 if no
+// condition separates them, and in general m minus the number of parts that R divides them into. A condition with a rows of the cluster
+// on one side and b on the other adds at most min(a, b) parts, so it covers this much of the cluster.
 #pragma once
 
 #include <array>
@@ -22,39 +22,39 @@
 
 namespace fcca {
 
-// Spans and distances between rows are counted in 16 bits: so many conditions, and one more per chain.
+// Spans and distances between rows are counted in 16 bits: the number of conditions, plus one per chain.
 inline constexpr std::size_t most_slots = std::numeric_limits<std::uint16_t>::max();
 
 // Every set R of open conditions costs at least pairs − Σ_{t in R} cover[t].
 struct Cut {
   double pairs = 0;
-  std::vector<double> cover;  // of each condition; 0 where it is not open
+  std::vector<double> cover;  // of each condition; 0 if it is not open
 };
 
 class PairMatcher {
  public:
   explicit PairMatcher(const SelectionRows& rows) : rows_(rows) {}
 
-  // Takes the rows of the groups as the open conditions see them, and pairs each with its nearest ones of other classes. Told to
-  // stop, it leaves rows and pairs out: what follows from the others still holds.
+  // Merges rows of the groups that no open condition separates, and pairs each row with its nearest rows of other classes. If it is told
+  // to stop, it leaves out rows and pairs. The bound from the others is still valid.
   void look_at(const Groups& groups, const std::vector<Decision>& choice, const Stop& stop);
 
-  // The cost that even all open conditions together leave: equal rows of several classes.
+  // The cost that remains even with all open conditions: equal rows of several classes.
   std::int64_t unavoidable() const { return unavoidable_; }
 
-  // Matches the pairs, or grows clusters from them, in the order of the price of the conditions between them, as long as it is
-  // below 1. Up to what greedy matching loses, this is the best cut against a set that takes condition t with
+  // Matches the pairs, or grows clusters from them, in the order of the total price (dual value) of the conditions between them, as long
+  // as it is below 1. Except for the loss of greedy matching, this is the best cut against a set that takes condition t with
   // share price[t].
   void match(const std::vector<double>& price, Cut& cut);
 
  private:
   struct Point {
-    std::int64_t weight;  // of its heaviest class over its second heaviest
+    std::int64_t weight;  // weight of its heaviest class minus its second heaviest
     std::int32_t label;
   };
   struct Pair {
     std::int32_t one, other;
-    std::uint32_t first_span;  // where the conditions between them are listed; up to the next pair's
+    std::uint32_t first_span;  // first span of the conditions between them; the spans end where the next pair's begin
   };
   using Code = std::uint16_t;
   struct Span {
@@ -65,7 +65,7 @@ class PairMatcher {
   struct Cluster {
     std::array<std::int32_t, 6> rows;
     std::int32_t size;
-    std::uint64_t classes;  // one bit each; beyond 64 classes some share a bit and are taken for one
+    std::uint64_t classes;  // one bit each; beyond 64 classes, some share a bit and are treated as one
     std::int64_t weight;
   };
 
@@ -82,11 +82,11 @@ class PairMatcher {
   std::vector<std::int32_t> open_;        // the open conditions, by chain
   std::vector<std::int32_t> slot_;        // of each open condition: where its price ends in the running sums
   std::vector<std::int32_t> first_slot_;  // of each chain that has open conditions
-  std::vector<std::int32_t> chains_;      // those chains
+  std::vector<std::int32_t> chains_;      // the chains that have open conditions
   std::vector<std::vector<Code>> code_;   // per such chain and number of conditions passed: how many of them are open
   std::int64_t unavoidable_ = 0;
   std::vector<Point> points_;
-  std::vector<Code> codes_;  // chains × points of the group at hand
+  std::vector<Code> codes_;  // chains × points of the current group
   std::vector<Pair> pairs_;
   std::vector<Span> spans_;
   std::vector<float> sums_;
@@ -94,11 +94,11 @@ class PairMatcher {
   std::vector<std::uint8_t> bucket_;
   std::vector<std::uint32_t> order_;
   std::uint32_t n_worthwhile_ = 0;
-  std::vector<Code> point_codes_;  // points × chains, where there are more than two classes
+  std::vector<Code> point_codes_;  // points × chains, if there are more than two classes
   std::vector<Cluster> clusters_;
   std::vector<std::vector<std::int32_t>> clusters_of_;  // of each point
-  std::vector<Span> told_apart_;                        // what joining two clusters adds
-  // of the group at hand
+  std::vector<Span> told_apart_;                        // conditions that separate more rows after joining two clusters
+  // of the current group
   std::vector<Code> row_codes_;
   std::vector<std::int32_t> by_code_;
   std::vector<Code> distance_;

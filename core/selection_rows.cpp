@@ -44,7 +44,7 @@ double unit_of(const double* values, std::size_t n) {
     });
     if (whole) return unit;
   }
-  return std::exp2(std::min(1023, 51 - std::ilogb(total)));  // finite also where the sum is tiny
+  return std::exp2(std::min(1023, 51 - std::ilogb(total)));  // finite even if the sum is tiny
 }
 
 SelectionRows selection_rows(const std::int32_t* passed, const std::int32_t* label, const double* weight, std::size_t n_rows,
@@ -116,7 +116,7 @@ Groups groups_of(const SelectionRows& rows, const std::vector<std::int32_t>& cho
     for (const std::int32_t condition : chosen) groups = split(rows, groups, condition);
     return groups;
   }
-  // A row's group is given by which of the chosen conditions it passes, one bit each.
+  // A row's group is given by the chosen conditions that it passes, one bit each.
   std::vector<std::uint64_t> passes(rows.n_rows, 0);
   for (std::size_t bit = 0; bit < chosen.size(); ++bit) {
     const std::size_t c = rows.chain[chosen[bit]];
@@ -155,7 +155,7 @@ Groups groups_of(const SelectionRows& rows, const std::vector<std::int32_t>& cho
 
 namespace {
 
-// One chain in one group: adds the cost of every split. K is the number of classes, 0 where only known at run time.
+// Adds the cost of every split of one chain in one group. K is the number of classes; 0 if it is known only at run time.
 template <std::size_t K>
 void add_costs_of_chain(const SelectionRows& rows, const std::uint16_t* passed, const std::int32_t* from, const std::int32_t* to,
                         std::size_t size, std::vector<std::int64_t>& held, std::int64_t* cost) {

@@ -1,4 +1,4 @@
-// Rows as the conditions see them, and the groups of rows that a set of conditions cannot tell apart.
+// Rows described by the conditions they pass, and the groups of rows that a set of conditions does not separate.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@ namespace fcca {
 
 inline constexpr std::int32_t most_passed = std::numeric_limits<std::uint16_t>::max();  // conditions of one chain
 
-// Conditions stand in chains, each within the one before it (x > 1, x > 2, …): of a chain's conditions a row passes the first
-// `passed`. Rows that pass the same ones are one row. Weights are whole numbers of a unit, so that sums are exact.
+// Conditions are grouped into chains, each nested in the one before it (x > 1, x > 2, …). A row passes the first `passed` conditions of a
+// chain. Rows that pass the same conditions are merged. Weights are whole multiples of a unit, so that sums are exact.
 struct SelectionRows {
   std::size_t n_rows = 0, n_chains = 0, n_classes = 0, n_conditions = 0;
   std::vector<std::uint16_t> passed;          // n_chains × n_rows
@@ -27,14 +27,14 @@ struct SelectionRows {
   }
 };
 
-// Whole numbers are their own unit, and so are those of up to six decimals; others are taken to 52 bits of their sum.
+// Whole numbers, and numbers with up to six decimals, are converted exactly. Others are rounded to 52 bits of their sum.
 double unit_of(const double* values, std::size_t n);
 
 SelectionRows selection_rows(const std::int32_t* passed, const std::int32_t* label, const double* weight, std::size_t n_rows,
                              const std::vector<std::int32_t>& chain_size, std::size_t n_classes);
 
-// Groups of rows that the chosen conditions do not tell apart. Groups of a single class are left out: they cost nothing, and
-// nothing that is chosen later changes that.
+// Groups of rows that the chosen conditions do not separate. Groups of a single class are left out: they cost nothing, whatever is
+// chosen later.
 struct Groups {
   std::vector<std::int32_t> rows;   // sorted by group
   std::vector<std::int32_t> begin;  // of each group, and the number of rows at the end
@@ -47,7 +47,7 @@ Groups one_group(const SelectionRows& rows);
 Groups split(const SelectionRows& rows, const Groups& groups, std::int32_t condition);
 Groups groups_of(const SelectionRows& rows, const std::vector<std::int32_t>& chosen);
 
-// cost[t]: of the groups after one more condition t, for all conditions in one pass over the rows.
+// cost[t]: cost of the groups after adding condition t, for all conditions in one pass over the rows.
 void costs_of_adding(const SelectionRows& rows, const Groups& groups, std::vector<std::int64_t>& cost);
 
 }  // namespace fcca

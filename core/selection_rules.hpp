@@ -1,4 +1,4 @@
-// Which sets of conditions are admissible.
+// The admissible sets of conditions.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@ enum class Decision : std::int8_t { open = 0, kept = 1, forbidden = 2 };
 
 struct SelectionRules {
   std::vector<std::int32_t> feature;      // of each condition
-  std::vector<std::int32_t> per_feature;  // most conditions of each feature
+  std::vector<std::int32_t> per_feature;  // maximum number of conditions of each feature
   std::int32_t max_features = 0;
   std::vector<std::int64_t> count;  // decides between sets that cost the same: the larger sum wins
 
   std::size_t n_features() const { return per_feature.size(); }
 };
 
-// Any conditions may stand together.
+// Rules that allow every set of conditions.
 inline SelectionRules no_rules(std::vector<std::int64_t> count) {
   SelectionRules rules;
   rules.feature.assign(count.size(), 0);
@@ -35,9 +35,9 @@ inline SelectionRules no_rules(std::vector<std::int64_t> count) {
 struct Decided {
   std::vector<Decision> choice;       // of each condition
   std::vector<std::int32_t> chosen;   // in this order
-  std::vector<std::int32_t> used;     // conditions chosen of each feature
+  std::vector<std::int32_t> used;     // number of chosen conditions of each feature
   std::int32_t n_features_used = 0;
-  std::int64_t count = 0;             // of the chosen ones
+  std::int64_t count = 0;             // sum over the chosen conditions
 };
 
 inline Decided nothing_decided(const SelectionRules& rules) {
@@ -47,7 +47,7 @@ inline Decided nothing_decided(const SelectionRules& rules) {
   return decided;
 }
 
-// Rules out what the caps no longer allow.
+// Rules out conditions that the limits no longer allow.
 inline void close_full_features(const SelectionRules& rules, Decided& decided) {
   for (std::size_t t = 0; t < decided.choice.size(); ++t) {
     if (decided.choice[t] != Decision::open) continue;
@@ -65,7 +65,7 @@ inline void choose(const SelectionRules& rules, Decided& decided, std::int32_t c
   close_full_features(rules, decided);
 }
 
-// From the start: 0 open, 1 kept, 2 forbidden.
+// The initial state: 0 open, 1 kept, 2 forbidden.
 inline Decided decided_from(const SelectionRules& rules, const std::int32_t* state) {
   Decided decided = nothing_decided(rules);
   for (std::size_t t = 0; t < decided.choice.size(); ++t) {
@@ -78,7 +78,7 @@ inline Decided decided_from(const SelectionRules& rules, const std::int32_t* sta
   return decided;
 }
 
-// How many more conditions can be chosen at most.
+// The maximum number of further conditions.
 inline std::size_t room(const SelectionRules& rules, const Decided& decided) {
   std::vector<std::int32_t> open(rules.n_features(), 0), fresh;
   for (std::size_t t = 0; t < decided.choice.size(); ++t) open[rules.feature[t]] += decided.choice[t] == Decision::open;

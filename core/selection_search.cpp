@@ -12,13 +12,13 @@ namespace fcca {
 namespace {
 
 constexpr int passes_at_root = 150, passes_below = 16, passes_between = 3;
-constexpr int most_branches = 16;  // of one node, before its rows are matched again
-constexpr double step = 0.3;  // of prices, as a share of the step that would close the gap if the matching stayed the same
-constexpr std::size_t few_conditions = 64;       // whose pairs are tried one by one as fast as they are bounded
-constexpr std::size_t many_conditions = 256;     // of which not every branch keeps its own prices
+constexpr int most_branches = 16;  // branches of one node before its rows are rematched
+constexpr double step = 0.3;  // step of the prices, as a share of the step that would close the gap if the matching stayed the same
+constexpr std::size_t few_conditions = 64;       // with so few conditions, trying all pairs is as fast as bounding them
+constexpr std::size_t many_conditions = 256;     // with more conditions, not every branch keeps its own prices
 constexpr std::size_t most_memory = 1ull << 31;  // bytes of open nodes
 
-// The nearest prices that are shares between 0 and 1 of n conditions in all, those that are not open at 0.
+// The nearest prices that are between 0 and 1 and sum to n. Conditions that are not open have the price 0.
 void project(std::vector<double>& price, const std::vector<Decision>& choice, double n) {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (std::size_t t = 0; t < price.size(); ++t) {
@@ -50,7 +50,7 @@ void SelectionSearch::offer(const Candidate& candidate) {
   if (!has_best_ || candidate.better_than(best_)) best_ = candidate, has_best_ = true;
 }
 
-// Whether no set of at least this cost and at most this count can be better than the best one.
+// Whether no set with at least this cost and at most this count can be better than the best set.
 bool SelectionSearch::hopeless(std::int64_t bound, std::int64_t most_count) const {
   if (!has_best_) return bound > ceiling_;
   return bound > best_.cost || (bound == best_.cost && most_count <= best_.count);
@@ -71,7 +71,7 @@ std::int64_t SelectionSearch::rounded_up(double bound) const {
   return static_cast<std::int64_t>(std::ceil(bound - 1e-11 * static_cast<double>(rows_.total)));
 }
 
-// At least the largest sum of values of `left` open conditions that are admissible together.
+// An upper bound on the sum of values of `left` open conditions that are admissible together.
 double SelectionSearch::best_sum(const Decided& decided, std::size_t left, const std::vector<double>& value) {
   if (is_limited_) return best_sum_within_limits(decided, left, value);
   sorted_.clear();
@@ -81,8 +81,8 @@ double SelectionSearch::best_sum(const Decided& decided, std::size_t left, const
   return sum_of_largest(sorted_, left);
 }
 
-// Two relaxations, each at least the sum of any admissible set. First: of every feature its best conditions up to its cap, and of
-// these the best `left`. Second: all of these of the features in use, and those of as many other features as may come into use.
+// Two relaxations, each at least the sum of any admissible set. The first takes the best conditions of every feature up to its limit, and
+// of these the best `left`. The second takes the best conditions of the features in use, and of as many other features as are allowed.
 double SelectionSearch::best_sum_within_limits(const Decided& decided, std::size_t left, const std::vector<double>& value) {
   by_feature_.resize(rules_.n_features());
   for (auto& values : by_feature_) values.clear();
@@ -105,8 +105,8 @@ double SelectionSearch::best_sum_within_limits(const Decided& decided, std::size
   return std::min(sum_of_largest(sorted_, left), in_use + sum_of_largest(fresh, n_fresh));
 }
 
-// Forbids the conditions that no better set has. Valid because a set with condition t covers at most t and the best of the others:
-// if even that bound is hopeless, no set with t is better.
+// Forbids the conditions that no better set has. This is valid because a set with condition t covers at most t and the best of the others.
+// If even that bound is hopeless, no set with t is better.
 void SelectionSearch::rule_out(Node& node) {
   const std::size_t left = n_ - node.decided.chosen.size();
   const double without = node.base - best_sum(node.decided, left - 1, *node.cover);
@@ -116,9 +116,9 @@ void SelectionSearch::rule_out(Node& node) {
   }
 }
 
-// Plays prices against matchings: the prices move towards the conditions that tell the matched pairs apart, and the rows are matched
-// again at the new prices. The bound is that of the mean of all matchings, which is valid because each matching's is (see
-// selection_pairs.hpp). Returns whether the node is still of interest.
+// Alternates between prices and matchings: the prices move towards the conditions that separate the matched pairs, and the rows are
+// rematched at the new prices. The bound comes from the mean of all matchings. It is valid because the bound of each matching is valid
+// (see selection_pairs.hpp). Returns whether the node is still of interest.
 bool SelectionSearch::tighten(Node& node, Play& play, int passes) {
   const std::size_t left = n_ - node.decided.chosen.size(), T = rows_.n_conditions;
   const auto& choice = node.decided.choice;
@@ -145,7 +145,7 @@ bool SelectionSearch::tighten(Node& node, Play& play, int passes) {
       for (const double share : {0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.0}) {
         const double mixed_value = mix(share);
         if (mixed_value > value) value = mixed_value, best_share = share;
-        else if (mixed_value < value && best_share > 0) break;  // it is concave in the share, or nearly
+        else if (mixed_value < value && best_share > 0) break;  // it is concave in the share, or nearly so
       }
       if (best_share > 0) mix(best_share), std::swap(play.mean, mixed);
     }
@@ -168,7 +168,7 @@ bool SelectionSearch::tighten(Node& node, Play& play, int passes) {
     for (std::size_t t = 0; t < T; ++t) play.price[t] += step * gap / spread * matched.cover[t];
     project(play.price, choice, static_cast<double>(left));
     for (std::size_t t = 0; t < T; ++t) play.mean_price[t] += (play.price[t] - play.mean_price[t]) / (pass + 2);
-    // The value of the matching at the best prices is about the most that the bound can become.
+    // The value of the matching at the best prices is about the largest possible bound.
     if (node.number > 0 && pass >= 3 && has_best_ && play.unavoidable + least_value < static_cast<double>(best_.cost) - 1) break;
   }
   return true;
@@ -228,7 +228,7 @@ std::size_t SelectionSearch::memory() const {
   return heap_.size() * per_node + remembered_;
 }
 
-// Returns whether it got to the end; if not, the node is still open.
+// Returns whether it finished. If not, the node is still open.
 bool SelectionSearch::expand(Node node) {
   ++nodes_;
   const std::size_t left = n_ - node.decided.chosen.size();
@@ -239,7 +239,7 @@ bool SelectionSearch::expand(Node node) {
   if (left == 1) return finish_last(node.decided, groups), true;
   const auto n_open = static_cast<std::size_t>(std::count(node.decided.choice.begin(), node.decided.choice.end(), Decision::open));
   if (left == 2 && n_open <= few_conditions) return finish_last_two(std::move(node), groups);
-  // Now and then, ever less often, a branch may lead to a better set than the start did.
+  // From time to time, and ever less often, tries whether a branch leads to a better set than the start.
   if (std::has_single_bit(nodes_)) {
     offer(with_swaps(rows_, rules_, root_, completed_greedily(rows_, rules_, node.decided, n_), 1, stop_));
   }
@@ -250,8 +250,8 @@ bool SelectionSearch::expand(Node node) {
   node.bound = std::max(node.bound, matcher_.unavoidable());
   if (hopeless(node.bound, most_count(node.decided, left))) return true;
   const bool is_root = node.number == 0;
-  // One branch per condition, the most wanted first: it is in, and those before it are out. The rows stay as they were looked at;
-  // what is out just has no price.
+  // One branch per condition, the most promising first: it is in, and the conditions before it are out. The rows are not merged anew.
+  // Conditions that are out just have no price.
   for (int n_branches = 0; n_branches < most_branches && room(rules_, node.decided) >= left; ++n_branches) {
     if (!tighten(node, play, n_branches > 0 ? passes_between : is_root ? passes_at_root : passes_below)) return true;
     const bool is_kept = n_branches == 0 || rows_.n_conditions <= many_conditions;
@@ -304,7 +304,7 @@ SelectionResult SelectionSearch::run(const Decided& root, std::size_t n, std::in
   bool stopped = false;
   while (!heap_.empty()) {
     Node node = pop();
-    proven = std::max(proven, node.bound);  // the least of all that are open
+    proven = std::max(proven, node.bound);  // the least bound of all open nodes
     stopped = stop_.now() || memory() > most_memory || nodes_ >= max_nodes || !expand(std::move(node));
     if (stopped) break;
   }

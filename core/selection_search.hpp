@@ -1,4 +1,4 @@
-// The cheapest set of k conditions, with proof: best-first branch and bound over which conditions are in.
+// The cheapest set of k conditions, with proof: best-first branch and bound over the conditions in the set.
 #pragma once
 
 #include <cstddef>
@@ -28,25 +28,25 @@ class SelectionSearch {
   SelectionSearch(const SelectionRows& rows, const SelectionRules& rules, const Stop& stop)
       : rows_(rows), rules_(rules), stop_(stop), matcher_(rows) {}
 
-  // root: what is kept and forbidden from the start. Sets that cost more than the ceiling are of no interest.
-  // It ends after max_nodes branches, or when told to stop.
+  // root: the conditions kept and forbidden from the start. Sets that cost more than the ceiling are ignored.
+  // The search ends after max_nodes branches, or when it is told to stop.
   SelectionResult run(const Decided& root, std::size_t n, std::int64_t ceiling, std::uint64_t max_nodes);
 
  private:
   struct Node {
     Decided decided;
     std::int64_t bound = 0;
-    std::shared_ptr<const std::vector<double>> price;  // where the parent's prices ended
-    // The parent's last cut holds here too: a set costs at least base − the cover of what is still to be chosen.
+    std::shared_ptr<const std::vector<double>> price;  // the final prices (dual values) of the parent
+    // The parent's last cut holds here too: a set costs at least base minus the cover of the conditions still to be chosen.
     std::shared_ptr<const std::vector<double>> cover;
     double base = 0;
     std::uint64_t number = 0;
 
-    // Whether another one is looked at first: of the least bound, and of these the newest, which is the deepest.
+    // Whether the other node is visited first: the node with the least bound, and in a tie the newest, which is the deepest.
     bool later_than(const Node& other) const { return bound != other.bound ? bound > other.bound : number < other.number; }
   };
 
-  // Prices of the conditions against matchings of the rows: where they stand, and the mean of all matchings.
+  // The current prices (dual values) of the conditions, and the mean of all matchings of the rows.
   struct Play {
     std::vector<double> price, mean_price;
     Cut mean;
@@ -83,7 +83,7 @@ class SelectionSearch {
   std::uint64_t nodes_ = 0, pushed_ = 0;
   std::size_t remembered_ = 0;  // bytes of prices and covers that open nodes share; outlives the heap
   std::vector<Node> heap_;
-  // of the node at hand
+  // of the current node
   std::vector<double> sorted_;
   std::vector<std::vector<double>> by_feature_;
   std::vector<std::int64_t> cost_;

@@ -7,9 +7,9 @@ namespace fcca {
 
 namespace {
 
-// Whether after one more condition the set can still grow to n.
+// Whether the set can still grow to n conditions after one more condition.
 bool leaves_room(const SelectionRules& rules, const Decided& decided, std::int32_t condition, std::size_t n) {
-  if (rules.max_features >= static_cast<std::int32_t>(rules.n_features())) return true;  // then every choice can be completed
+  if (rules.max_features >= static_cast<std::int32_t>(rules.n_features())) return true;  // every choice can be completed
   Decided after = decided;
   choose(rules, after, condition);
   return after.chosen.size() + room(rules, after) >= n;
@@ -64,8 +64,8 @@ Candidate completed_by(const SelectionRows& rows, const SelectionRules& rules, D
 Candidate with_swaps(const SelectionRows& rows, const SelectionRules& rules, const Decided& decided, Candidate start, int most_out,
                      const Stop& stop) {
   Candidate best = std::move(start);
-  std::vector<std::int32_t> free;  // what may be exchanged
-  // The best that comes of taking some out and filling up greedily again.
+  std::vector<std::int32_t> free;  // conditions that may be exchanged
+  // The best set after removing some conditions and adding others greedily.
   Candidate next;
   auto refill_without = [&](std::int32_t one, std::int32_t other) {
     Decided without = decided;

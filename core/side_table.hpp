@@ -17,12 +17,12 @@ class SideTable {
  public:
   SideTable(const TreeRows<W>& rows, const PairTable<W>& total) : rows_(rows), total_(total) {}
 
-  // Moves to a split of a chain: its rows in order, those before the border on the left. check(): called now and then.
+  // Moves to a split of a chain. The rows are in order, and the rows before the border are on the left. check() is called at intervals.
   template <class Check>
   void move_to(const std::int32_t* order, std::size_t border, Check check) {
     const std::size_t n = rows_.n_rows, from_scratch = std::min(border, n - border);
     const std::size_t moved = border > border_ ? border - border_ : border_ - border;
-    // Weights that are not whole are never taken out again: sums would lose digits.
+    // Weights that are not whole are never removed: sums would lose digits.
     const bool grows = holds_right_ ? border <= border_ : border >= border_;
     if (order != order_ || moved > from_scratch || !(grows || std::is_integral_v<W>)) {
       table_.reset(rows_, true);

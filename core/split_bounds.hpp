@@ -1,4 +1,4 @@
-// Lower bounds for the first splits of a tree: one for the rows on the left of each split, one for those on its right.
+// Lower bounds for the first splits of a tree: one for the rows on the left of each split, and one for the rows on its right.
 #pragma once
 
 #include <algorithm>
@@ -27,13 +27,13 @@ std::vector<std::size_t> chains_by_cost(const TreeRows<W>& rows, const std::vect
   return chains;
 }
 
-// A split is a local column of the rows; its right side are the rows that have the column. Each side has a bound per slot of the
+// A split is a local column of the rows. Its right side holds the rows that have the column. Each side has a bound per slot of the
 // leaf budget. left + right is a valid bound because the sides of a split are separate problems.
 template <class W>
 class SplitBounds {
  public:
   // row_hash: by distinct row of the whole problem. side_bounds(sums, bounds): writes lower bounds for the rows of one side, by slot,
-  // without a search. more_rows_cost_more: whether that holds for trees.
+  // without a search. more_rows_cost_more: whether more rows never cost less, for trees.
   template <class SideBounds>
   SplitBounds(const TreeRows<W>& rows, const LeafBudget& budget, const std::vector<std::uint64_t>& row_hash, bool more_rows_cost_more,
               SideBounds side_bounds);
@@ -43,15 +43,15 @@ class SplitBounds {
   const double* left(std::size_t split) const { return left_.data() + split * n_slots_; }
   const double* right(std::size_t split) const { return right_.data() + split * n_slots_; }
 
-  // The rows of the sides of a split: those before the border are on the left.
+  // The rows of the sides of a split. The rows before the border are on the left.
   const std::vector<std::int32_t>& rows_by(std::int32_t split) const { return orders_[chain_of_[split]].rows; }
   std::int32_t border(std::int32_t split) const { return orders_[chain_of_[split]].first[columns_to_pass(split)]; }
 
-  // Raises the bounds of the other splits of the chain by what is known of this one.
+  // Raises the bounds of the other splits of the chain with the bounds of this one.
   void spread_from(std::int32_t split);
 
-  // Looks for a split already solved that divides the rows in the same way. If there is one, takes over its bounds and returns
-  // true. Otherwise the split counts as solved from now on.
+  // Looks for a solved split that divides the rows in the same way. If there is one, copies its bounds and returns true. Otherwise the
+  // split counts as solved after this call.
   bool adopt_twin(std::int32_t split);
 
  private:
@@ -67,8 +67,8 @@ class SplitBounds {
   std::vector<double> left_, right_;         // splits × slots
   std::vector<ChainOrder> orders_;           // by chain
   std::vector<std::size_t> chain_of_;        // by split
-  std::vector<double> right_most_;           // by split: the most that the rows on the right can cost
-  std::vector<std::uint64_t> right_hash_;    // by split: of the set of rows on the right
+  std::vector<double> right_most_;           // by split: the largest possible cost of the rows on the right
+  std::vector<std::uint64_t> right_hash_;    // by split: hash of the set of rows on the right
   std::uint64_t all_hash_ = 0;
   std::unordered_map<std::uint64_t, std::vector<std::int32_t>> solved_;  // splits by right_hash_
 };
@@ -101,17 +101,17 @@ SplitBounds<W>::SplitBounds(const TreeRows<W>& rows, const LeafBudget& budget, c
 }
 
 // The columns of a chain are nested (x > 1, x > 2, …). So from one split to a later one of its chain, rows only move from the right
-// side to the left. The cost of a side is the cost of the best tree for its rows, and two facts tell how it changes:
+// side to the left. The cost of a side is the cost of the best tree for its rows, and two facts say how it changes:
 //
 // - More rows never cost less. Take the best tree of the larger set and leave out the additional rows: no leaf's cost grows, so
-//   the smaller set costs at most as much. The side that receives rows therefore costs at least what it cost before. (Not where
-//   leaves must have a least size: a leaf that loses rows may become too small.)
-// - A row that leaves lowers the cost by its most at most. Take the best tree of the smaller set and put the row back: in whatever
-//   leaf it ends, it adds at most its most. The side that loses rows therefore costs at least what it cost before, less the most of
-//   these rows.
+//   the smaller set costs at most as much. The side that receives rows therefore costs at least as much as before. (This does not hold
+//   if leaves have a minimum size: a leaf that loses rows may become too small.)
+// - Removing a row lowers the cost by at most most_of(row). Take the best tree of the smaller set and put the row back: in whatever
+//   leaf it ends, it adds at most most_of(row). The side that loses rows therefore costs at least as much as before, minus the sum of
+//   most_of over these rows.
 //
-// Both hold for the optimal costs under any limit on leaves, and so for lower bounds of them: a bound that is valid for one split,
-// carried over like this, is valid for the other.
+// Both hold for the optimal costs under any limit on leaves, and so for lower bounds on them: a valid bound for one split gives a valid
+// bound for the other.
 template <class W>
 void SplitBounds<W>::spread_from(std::int32_t split) {
   const std::size_t c = chain_of_[split];
@@ -136,8 +136,8 @@ bool SplitBounds<W>::divide_alike(std::int32_t one, std::int32_t other, bool mir
   return true;
 }
 
-// Equal sets of rows have equal costs, so a bound for one is a bound for the other. The hash finds candidates; whether they are
-// equal is checked row by row.
+// Equal sets of rows have equal costs, so a bound for one is a bound for the other. The hash finds candidates, and they are then compared
+// row by row.
 template <class W>
 bool SplitBounds<W>::adopt_twin(std::int32_t split) {
   for (const bool mirrored : {false, true}) {

@@ -1,4 +1,4 @@
-// Depth 3 for costs that need every pair of columns: which second splits have to be solved, and what is known of them already.
+// Depth 3 for costs that need every pair of columns: which second splits have to be solved, and what is already known about them.
 #include <algorithm>
 #include <array>
 
@@ -6,7 +6,7 @@
 
 namespace fcca {
 
-// Depth 3 where a pair table takes longer to read than to build: every split has bounds as in branch().
+// Depth 3 if reading a pair table takes longer than building it. Every split has bounds, as in branch().
 template <class W>
 void TreeSearch<W>::sweep_by_bounds(const TreeRows<W>& rows, const PairTable<W>& total, const std::vector<double>& costs, double as_leaf,
                                     Solutions& best, bool is_root, Side side) {
@@ -27,7 +27,7 @@ void TreeSearch<W>::sweep_by_bounds(const TreeRows<W>& rows, const PairTable<W>&
   raise_to_bounds(rows, bounds, as_leaf, best);
 }
 
-// Where no tree below the limit was found: the least bound of all splits, which may be above it, and of a leaf.
+// If no tree below the limit was found: the least bound of all splits, which may be above it, and of a leaf.
 template <class W>
 void TreeSearch<W>::raise_to_bounds(const TreeRows<W>& rows, const SplitBounds<W>& bounds, double as_leaf, Solutions& best) const {
   Limits least(best.size(), as_leaf);
@@ -41,7 +41,7 @@ void TreeSearch<W>::raise_to_bounds(const TreeRows<W>& rows, const SplitBounds<W
   }
 }
 
-// The split of a chain that can better a tree, of several that with the cheapest tree of depth 2; -1 if there is none.
+// The split of a chain that can improve a tree; of several, the split with the cheapest tree of depth 2; -1 if there is none.
 template <class W>
 std::int32_t TreeSearch<W>::open_split(const TreeRows<W>& rows, std::size_t chain, const SplitBounds<W>& bounds,
                                        const std::vector<char>& done, const std::vector<double>& costs, const Solutions& best) const {
@@ -52,7 +52,7 @@ std::int32_t TreeSearch<W>::open_split(const TreeRows<W>& rows, std::size_t chai
   return next;
 }
 
-// Whether a split of depth 3 can better a tree.
+// Whether a split of depth 3 can improve a tree.
 template <class W>
 bool TreeSearch<W>::is_open(const SplitBounds<W>& bounds, std::int32_t split, const Solutions& best) const {
   const double *on_left = bounds.left(split), *on_right = bounds.right(split);
@@ -63,7 +63,7 @@ bool TreeSearch<W>::is_open(const SplitBounds<W>& bounds, std::int32_t split, co
   return is_open;
 }
 
-// Solves both sides of a split of depth 3, as far as it can cost less than the best trees. Returns whether it betters one.
+// Solves both sides of a split of depth 3, as far as it can cost less than the best trees. Returns whether it improves one.
 template <class W>
 bool TreeSearch<W>::solve_quarters(const TreeRows<W>& rows, SideTable<W>& table, SplitBounds<W>& bounds, std::int32_t split, Side side,
                                    Solutions& best) {

@@ -10,14 +10,14 @@
 
 namespace fcca {
 
-// A chain is a list of nested columns (x > t1 ⊇ x > t2 ⊇ …), so a row is described by how many of them it passes. Columns
-// that nest with no other are chains of one.
+// A chain is a list of nested columns (x > t1 ⊇ x > t2 ⊇ …), so a row is described by the number of columns it passes. A column
+// that is nested with no other is a chain of one.
 //
-// Weights are kept in planes: one per class and, where leaves must have some number of rows, one more with the numbers of rows.
-// For the plain error, net weights do. With two classes there is one plane, the weight of class 1 minus that of class 0. With more,
-// there is one plane per class, less the row's smallest weight. What is left out this way is an error of every tree; the caller adds
-// it. A leaf then gains the weight of its best class (with two classes, |Σ of the signed plane|), and the errors of a tree are
-// unit · (Σ most − gain of its leaves): with the signed plane a leaf gains twice what it saves.
+// Weights are kept in planes: one per class and, if leaves have a minimum number of rows, one more with the numbers of rows.
+// For the plain error, net weights are enough. With two classes, there is one plane: the weight of class 1 minus the weight of class 0.
+// With more, there is one plane per class, minus the row's smallest weight. The part left out is an error of every tree, and the caller
+// adds it. A leaf then gains the weight of its best class (with two classes, |Σ of the signed plane|), and the errors of a tree are
+// unit · (Σ most − gain of its leaves), because with the signed plane a leaf gains twice what it saves.
 template <class W>
 struct TreeRows {
   std::size_t n_rows = 0, n_chains = 0, n_columns = 0, n_planes = 1;
@@ -26,8 +26,8 @@ struct TreeRows {
   std::vector<std::int32_t> column;        // local column -> column of the caller
   std::vector<std::int32_t> passed;        // n_rows × n_chains
   std::vector<W> planes;                   // n_rows × n_planes
-  // By row: the most that it can add to the cost of a leaf, and the least. For net weights, the heaviest class weight less the
-  // lightest, which is also the most that it can gain, and 0.
+  // By row: the largest and the smallest amount that it can add to the cost of a leaf. For net weights, the largest is the heaviest class
+  // weight minus the lightest, which is also its largest gain, and the smallest is 0.
   std::vector<double> most, least;
   std::vector<std::int32_t> id;            // row -> distinct row of the whole problem
 
@@ -35,11 +35,11 @@ struct TreeRows {
   double unit() const { return binary() ? 0.5 : 1.0; }
   bool passes(std::size_t row, std::size_t chain, std::int32_t count) const { return passed[row * n_chains + chain] >= count; }
 
-  // The rows given, with the columns that still tell some of them apart.
+  // The given rows, with the columns that still separate some of them.
   TreeRows restricted(const std::int32_t* rows, std::size_t n) const;
 };
 
-// Sums over some rows, from which the cost of a leaf that holds them follows.
+// Sums over some rows, from which the cost of a leaf with these rows is computed.
 struct WeightSums {
   double most = 0, least = 0;
   std::vector<double> planes;
@@ -58,7 +58,7 @@ struct WeightSums {
     most = all.most - part.most, least = all.least - part.least;
     for (std::size_t k = 0; k < planes.size(); ++k) planes[k] = all.planes[k] - part.planes[k];
   }
-  // Of a leaf with these sums of net weights.
+  // The errors of a leaf with these sums of net weights.
   template <class W>
   double net_error(const TreeRows<W>& rows) const {
     const double gain = rows.binary() ? std::abs(planes[0]) : *std::max_element(planes.begin(), planes.end());
@@ -66,7 +66,7 @@ struct WeightSums {
   }
 };
 
-// Rows sorted by how many columns of a chain they pass: splitting at one of its columns cuts the list in two.
+// Rows sorted by the number of columns of a chain that they pass. A split at one of its columns cuts the list in two.
 struct ChainOrder {
   std::vector<std::int32_t> rows;
   std::vector<std::int32_t> first;  // by number of columns passed, and one more

@@ -1,4 +1,4 @@
-// Scores of rows by walking the trees, added up in the order and precision of the classifier they were read from.
+// Scores of rows by walking the trees, summed in the order and precision of the original classifier.
 #pragma once
 
 #include <cmath>
@@ -7,8 +7,8 @@
 
 namespace fcca {
 
-// All trees' nodes in one set of arrays; a leaf has feature -1, an inner node sends x <= threshold to the left, or, where it
-// has a set of categories, those. Missing values are NaN.
+// The nodes of all trees in one set of arrays. A leaf has feature -1. An inner node sends x <= threshold to the left or, if it has a set
+// of categories, the categories in the set. Missing values are NaN.
 struct Trees {
   std::size_t n_trees;
   const std::int64_t* roots;
@@ -18,7 +18,7 @@ struct Trees {
   const std::int32_t* right;
   std::size_t n_outputs;
   const double* value;  // nodes × n_outputs
-  const std::uint8_t* missing_left;  // by node; null where no value may be missing
+  const std::uint8_t* missing_left;  // by node; null if no value may be missing
   const std::int64_t* first_code;    // by node, into left_codes; -1 for a test of numbers. Null: no categories at all
   const std::int64_t* n_codes;       // by node
   const std::uint8_t* left_codes;    // whether a category goes to the left
@@ -49,7 +49,7 @@ struct Parts {
   bool nested;
 };
 
-// Number is float or double: what the classifier adds up in.
+// Number is float or double: the type in which the classifier sums.
 template <class Number>
 void score_row(const Trees& trees, const Parts& parts, const double* base, double divisor, const double* row, Number* sum,
                Number* part_sum, double* out) {

@@ -30,7 +30,7 @@ TreeSearch<W>::TreeSearch(TreeRows<W> rows, const LeafCost& cost, double penalty
   for (std::size_t r = 0; r < rows_.n_rows; ++r) row_hash_.push_back(next_hash(state));
 }
 
-// The root may be a leaf, however small.
+// The root may be a leaf of any size.
 template <class W>
 double TreeSearch<W>::leaf_of_all() const {
   const WeightSums all(rows_);
@@ -56,7 +56,7 @@ const typename TreeSearch<W>::Known* TreeSearch<W>::look_up(std::int32_t depth, 
   return nullptr;
 }
 
-// Whether what is known decides every slot that is asked for; if so, the solutions are those.
+// Whether known solutions decide every requested slot. If so, the solutions are set to them.
 template <class W>
 bool TreeSearch<W>::answer(const Known& known, const Limits& limits, Solutions& solutions) const {
   for (std::size_t slot = 0; slot < limits.size(); ++slot) {
@@ -98,8 +98,8 @@ std::uint64_t TreeSearch<W>::key_of(const TreeRows<W>& parent, const std::int32_
   return hash;
 }
 
-// The depth that the cheapest tree below these costs can have. A tree of depth d has at least d + 1 leaves, so it costs at least
-// (d + 1) · penalty and what its rows must.
+// The largest depth of a tree below these costs. A tree of depth d has at least d + 1 leaves, so it costs at least (d + 1) · penalty plus
+// the least cost of its rows.
 template <class W>
 std::int32_t TreeSearch<W>::worthwhile_depth(std::int32_t depth, const Solutions& best, double least) const {
   double most = -infinity;
@@ -113,7 +113,7 @@ std::int32_t TreeSearch<W>::worthwhile_depth(std::int32_t depth, const Solutions
   return static_cast<std::int32_t>(std::min<double>(depth, std::max(1.0, std::ceil((most - least) / penalty_) - 1)));
 }
 
-// By slot, the cheapest tree of the rows, if it costs less than the limit. Otherwise none, with a lower bound that is at least the
+// The cheapest tree of the rows for each slot, if it costs less than the limit. Otherwise `none`, with a lower bound that is at least the
 // limit (up to the tolerance).
 template <class W>
 typename TreeSearch<W>::Solutions TreeSearch<W>::solve(const TreeRows<W>& parent, const std::int32_t* rows, std::size_t n,
@@ -123,7 +123,7 @@ typename TreeSearch<W>::Solutions TreeSearch<W>::solve(const TreeRows<W>& parent
   const double as_leaf = leaf_cost(sums), least_split = least_split_cost(sums);
   const bool splits = depth > 0 && can_split(sums);
   Solutions best(limits.size());
-  double most = -infinity;  // of the trees that a split might better
+  double most = -infinity;  // largest cost of the trees that a split might improve
   for (std::size_t slot = 0; slot < limits.size(); ++slot) {
     best[slot] = as_leaf < limits[slot] - tolerance_ ? Solution{as_leaf, leaf} : Solution{limits[slot], none};
     if (slot >= budget_.slot_of(2) || !budget_.limited()) most = std::max(most, best[slot].cost);
@@ -149,7 +149,7 @@ typename TreeSearch<W>::Solutions TreeSearch<W>::solve(const TreeRows<W>& parent
   }
   enter_node();
   best = search(parent.restricted(rows, n), sums, depth, std::move(best), is_root, side);
-  if (depth < asked) {  // deeper trees cost the limit at least
+  if (depth < asked) {  // deeper trees cost at least the limit
     for (std::size_t slot = 0; slot < limits.size(); ++slot) {
       if (best[slot].split == none) best[slot].cost = std::min(best[slot].cost, limits[slot]);
     }
@@ -190,7 +190,7 @@ typename TreeSearch<W>::Solutions TreeSearch<W>::search(const TreeRows<W>& rows,
   return best;
 }
 
-// Offers a tree to every slot that its leaves fit.
+// Offers a tree to every slot that allows its number of leaves.
 template <class W>
 void TreeSearch<W>::offer(std::int64_t leaves, const Solution& tree, Solutions& best) const {
   for (std::size_t slot = budget_.slot_of(leaves); slot < best.size(); ++slot) {
@@ -231,7 +231,8 @@ void TreeSearch<W>::solve_depth_one(const TreeRows<W>& rows, const WeightSums& a
   }
 }
 
-// Costs of trees of depth 2 at most with their leaves paid for: by slot, of at most so many leaves; without a limit, of any number.
+// Costs of trees of depth at most 2, including the penalties of their leaves, by slot: for the slot's number of leaves at most or, without
+// a limit, for any number of leaves.
 template <class W>
 void TreeSearch<W>::price(const ShallowCosts& costs, std::array<double, 4>& priced) const {
   priced = {costs.one + penalty_, costs.two + 2 * penalty_, costs.three + 3 * penalty_, costs.four + 4 * penalty_};
@@ -241,8 +242,8 @@ void TreeSearch<W>::price(const ShallowCosts& costs, std::array<double, 4>& pric
 
 // Depth 3: along each chain the rows move one by one from the left of the first split to its right, and the pair table of the
 // right-hand rows grows with them. A split is skipped if the costs of the last split solved already rule it out, by the argument
-// of SplitBounds::spread_from: the growing side costs at least what it did then, the shrinking side at least what it did then,
-// less the most of the rows moved since.
+// of SplitBounds::spread_from: the growing side costs at least as much as then, and the shrinking side at least as much as then, minus
+// the sum of most_of over the rows moved since.
 template <class W>
 void TreeSearch<W>::sweep(const TreeRows<W>& rows, const PairTable<W>& total, const std::vector<double>& costs, Solutions& best,
                           bool is_root) {
@@ -256,7 +257,7 @@ void TreeSearch<W>::sweep(const TreeRows<W>& rows, const PairTable<W>& total, co
     WeightSums on_right(rows.n_planes);
     double moved = 0;
     std::array<double, 4> last_right{}, last_left{};
-    std::size_t in_table = rows.n_rows;  // rows from here on are in the table
+    std::size_t in_table = rows.n_rows;  // the rows starting here are in the table
     for (std::int32_t count = rows.first_column[c + 1] - rows.first_column[c]; count >= 1; --count) {
       for (std::int32_t q = order.first[count]; q < order.first[count + 1]; ++q) {
         moved += rows.most[order.rows[q]];
@@ -293,8 +294,8 @@ void TreeSearch<W>::sweep(const TreeRows<W>& rows, const PairTable<W>& total, co
 }
 
 // Depth 4 and more: every split has a lower bound for its left and its right side. Solving one split raises the bounds of its
-// neighbours in the chain. The split with the least bound is solved next, so the least bound, which is the node's, rises as evenly
-// as it can.
+// neighbours in the chain. The split with the least bound is solved next, so that the least bound, which is the bound of the node, rises
+// as evenly as possible.
 template <class W>
 void TreeSearch<W>::branch(const TreeRows<W>& rows, const std::vector<double>& costs, std::int32_t depth, Solutions& best, bool is_root) {
   SplitBounds<W> bounds(rows, budget_, row_hash_, cost_.more_rows_cost_more(),
@@ -315,8 +316,8 @@ void TreeSearch<W>::branch(const TreeRows<W>& rows, const std::vector<double>& c
   }
 }
 
-// The split whose bound is furthest below the cost of a best tree, of equal ones that with the cheapest tree of depth 2. The first
-// split of all is the one with the cheapest tree of depth 2, to have a good tree early on.
+// The split whose bound is furthest below the cost of a best tree; in a tie, the split with the cheapest tree of depth 2. The very first
+// split is the one with the cheapest tree of depth 2, to find a good tree early.
 template <class W>
 typename TreeSearch<W>::NextSplit TreeSearch<W>::next_split(const SplitBounds<W>& bounds, const std::vector<char>& done,
                                                             const std::vector<double>& costs, const Solutions& best, bool is_first) const {
@@ -337,8 +338,8 @@ typename TreeSearch<W>::NextSplit TreeSearch<W>::next_split(const SplitBounds<W>
   return next;
 }
 
-// How cheap the trees of one side must be, by slot, for a split to be better than the best trees: their cost less what the other
-// side costs at least. False where no tree of this side can be.
+// The limits, by slot, below which the trees of one side must cost for a split to improve the best trees: the cost of the best trees minus
+// the lower bound of the other side. False if no tree of this side can be that cheap.
 template <class W>
 bool TreeSearch<W>::set_side_limits(const Solutions& best, const double* own, const double* other, bool is_left, Limits& limits) const {
   limits.assign(best.size(), -infinity);
@@ -354,8 +355,8 @@ bool TreeSearch<W>::set_side_limits(const Solutions& best, const double* own, co
   return any;
 }
 
-// Solves both sides of a split, as far as it can cost less than the best trees, and raises its bounds to what they cost. Returns
-// whether the split betters a tree.
+// Solves both sides of a split, as far as it can cost less than the best trees, and raises its bounds to their costs. Returns whether
+// the split improves a tree.
 template <class W>
 bool TreeSearch<W>::solve_sides(const TreeRows<W>& rows, SplitBounds<W>& bounds, std::int32_t split, std::int32_t depth, Solutions& best,
                                 QuarterBounds<W>* quarters) {
@@ -398,7 +399,7 @@ std::int32_t TreeSearch<W>::extract(const TreeRows<W>& rows, const std::vector<s
   for (const std::int32_t a : chosen) sides[rows.passes(a, chain, count)].push_back(a);
   std::int32_t children[2];
   for (int side = 0; side < 2; ++side) {
-    // Known already where the split was found by branching, and quickly solved where a pair table gave it.
+    // Already known if the split was found by branching, and solved quickly if it came from a pair table.
     const std::size_t slot = side == 0 ? solution.left_slot : solution.right_slot;
     Limits limits(budget_.n_slots(), -infinity);
     limits[slot] = infinity;
@@ -417,8 +418,8 @@ TreeResult TreeSearch<W>::run(std::int32_t max_depth) {
   const WeightSums all(rows_);
   Solution best{leaf_of_all() + penalty_, leaf};
   std::int32_t searched = 0, depth = 0;
-  double proven = 0;  // of trees of any depth, by the searches that ended
-  max_depth = static_cast<std::int32_t>(std::min<std::size_t>(max_depth, rows_.n_rows));  // every split parts some rows
+  double proven = 0;  // bound for trees of any depth, from the finished searches
+  max_depth = static_cast<std::int32_t>(std::min<std::size_t>(max_depth, rows_.n_rows));  // every split separates some rows
   max_depth = static_cast<std::int32_t>(std::min<std::int64_t>(max_depth, budget_.max_leaves() - 1));
   try {
     // Shallow trees first: each is the incumbent of the next search. (The search to depth 3 starts from the best of depth 2.)
@@ -430,14 +431,14 @@ TreeResult TreeSearch<W>::run(std::int32_t max_depth) {
       const Solution found = solve(rows_, everything.data(), rows_.n_rows, depth, limits, true).back();
       if (found.split != none) best = found;
       searched = depth;
-      proven = std::min(best.cost, (depth + 2) * penalty_ + all.least);  // deeper trees have depth + 2 leaves at least
-      if (root_depth_ < depth) break;  // no deeper tree could pay
+      proven = std::min(best.cost, (depth + 2) * penalty_ + all.least);  // deeper trees have at least depth + 2 leaves
+      if (root_depth_ < depth) break;  // no deeper tree can be cheaper
     }
     result.optimal = true;
     result.bound = best.cost;
   } catch (const Stopped&) {
     if (root_best_.split != none && root_best_.cost < best.cost - tolerance_) best = root_best_;
-    // The search at this depth bounds the trees up to it. It starts from nothing, so what is proven already may be more.
+    // The search at this depth bounds the trees up to it. It starts without a bound, so an earlier bound may be higher.
     const double deeper = depth < max_depth ? (depth + 2) * penalty_ + all.least : infinity;
     result.bound = std::min(best.cost, std::max(proven, std::min(std::max(root_bound_, least_split_cost(all)), deeper)));
   }

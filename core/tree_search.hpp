@@ -1,4 +1,4 @@
-// The search for the best sparse tree: Σ cost of its leaves + penalty · leaves, depth at most D, at most L leaves.
+// The search for the best sparse tree. It minimises Σ cost of its leaves + penalty · leaves, for depth at most D and at most L leaves.
 #pragma once
 
 #include <array>
@@ -33,31 +33,31 @@ struct TreeResult {
 template <class W>
 class TreeSearch {
  public:
-  // penalty: the price of a leaf, in units of the cost. max_nodes: the most row sets and first splits to look at.
+  // penalty: the penalty per leaf, in units of the cost. max_nodes: the maximum number of row sets and first splits to visit.
   TreeSearch(TreeRows<W> rows, const LeafCost& cost, double penalty, LeafBudget budget, std::uint64_t max_nodes, const Stop& stop);
   TreeResult run(std::int32_t max_depth);
 
  private:
   // The cheapest tree of some rows, by its first split: a column of the caller, or one of
   static constexpr std::int32_t leaf = -1;  // the tree is a leaf
-  static constexpr std::int32_t none = -2;  // there is no tree below the limit given; cost is then a lower bound
+  static constexpr std::int32_t none = -2;  // no tree costs less than the given limit; cost is then a lower bound
   struct Solution {
     double cost;
     std::int32_t split;
-    std::int32_t depth = 0;  // depth searched; the sides of the split were searched to one less
+    std::int32_t depth = 0;  // depth searched; the sides of the split were searched to this depth minus 1
     std::size_t left_slot = 0, right_slot = 0;  // of the leaf budget, for the sides of the split
   };
   using Solutions = std::vector<Solution>;  // by slot of the leaf budget
-  using Limits = std::vector<double>;       // by slot: only cheaper trees matter, and none where it is -infinity
+  using Limits = std::vector<double>;       // by slot: only cheaper trees matter; no tree matters if it is -infinity
   struct Known {
     std::vector<std::uint64_t> rows;  // the row set itself: a hash alone could mistake one set for another
     Solutions solutions;
   };
   struct NextSplit {
     std::int32_t split;  // -1: no split can be better than the best trees
-    double least_bound;  // of all splits, those solved included, for the last slot
+    double least_bound;  // least bound of all splits, including solved ones, for the last slot
   };
-  // A side of a split whose quarters are known in part.
+  // A side of a split with some known quarters.
   struct Side {
     QuarterBounds<W>* quarters = nullptr;
     std::int32_t side = 0;
@@ -94,7 +94,7 @@ class TreeSearch {
     return (cost_.is_plain_error() ? sums.net_error(rows_) : cost_.of_leaf(sums.planes.data())) + penalty_;
   }
   bool can_split(const WeightSums& sums) const { return cost_.is_plain_error() || !cost_.cannot_split(sums.planes.data()); }
-  // A tree with a split has two leaves at least, and no tree costs less than its rows must.
+  // A tree with a split has at least two leaves, and no tree costs less than the least cost of its rows.
   double least_split_cost(const WeightSums& sums) const { return 2 * penalty_ + sums.least; }
   double leaf_of_all() const;
   void bounds_without_search(const WeightSums& sums, double* bounds) const;
@@ -104,7 +104,7 @@ class TreeSearch {
   const Known* look_up(std::int32_t depth, std::uint64_t hash, const std::vector<std::uint64_t>& key) const;
   bool answer(const Known& known, const Limits& limits, Solutions& solutions) const;
   void remember(std::int32_t depth, std::uint64_t hash, std::vector<std::uint64_t> key, const Solutions& solutions);
-  static constexpr std::size_t wide = 500;  // from this many columns on, adding a row to a pair table takes longer than asking the time
+  static constexpr std::size_t wide = 500;  // with at least this many columns, adding a row to a pair table takes longer than reading the clock
   void check_stop() const {
     if (stop_.now() && !finishing_) throw Stopped{};
   }
@@ -121,7 +121,7 @@ class TreeSearch {
   double tolerance_;  // two costs closer than this are equal
   std::uint64_t max_nodes_;
   const Stop& stop_;
-  bool finishing_ = false;  // the search has ended and the tree is read off: no deadline applies
+  bool finishing_ = false;  // the search has ended and the tree is being built: no deadline applies
   std::vector<std::uint64_t> row_hash_;
   std::vector<std::unordered_map<std::uint64_t, std::vector<Known>>> known_;  // by depth
   Solution root_best_{0, none};

@@ -120,6 +120,6 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 } | versions.theme_options(os.environ.get("DOCS_VERSION"))
-html_sidebars = {"index": [], "start": [], "method": [], "changelog": [], "upgrading": [], "benchmarks": []}
+html_sidebars = {"index": [], "start": [], "one_hour": [], "method": [], "changelog": [], "upgrading": [], "benchmarks": []}
 html_context = {"default_mode": "auto"}
 html_favicon = "_static/favicon.svg"

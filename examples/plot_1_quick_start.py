@@ -2,12 +2,12 @@
 How do I turn a black box into a small tree?
 ============================================
 
-Boosting is accurate and unreadable. Here 100 boosted trees become a tree of a few leaves, which is proven to be
-the best one on the thresholds that matter to the boosting.
+Gradient boosting is accurate, but nobody can read it. Here 100 boosted trees become a tree with a few leaves. It is
+proven to be the best tree on the thresholds that matter to the boosting model.
 """
 
 # %%
-# Data that comes with scikit-learn: 569 tumours, 30 measurements each. A quarter of the rows is held out.
+# The data comes with scikit-learn: 569 tumours with 30 measurements each. A quarter of the rows is held out.
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import GradientBoostingClassifier
@@ -22,7 +22,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_sta
 
 # %%
 # The classifier has two parts: a discretizer, which finds the thresholds of the black box, and a tree on them.
-# ``Q=0.7`` keeps the most crossed third of the thresholds; ``max_leaf_nodes`` is the most leaves of the tree.
+# ``Q=0.7`` keeps the 30 % of the thresholds that are crossed most often. ``max_leaf_nodes`` is the maximum number of leaves.
 black_box = GradientBoostingClassifier(max_depth=2, random_state=0)
 classifier = FCCAClassifier(FCCADiscretizer(black_box, Q=0.7), OptimalTreeClassifier(max_leaf_nodes=6)).fit(X_train, y_train)
 
@@ -30,23 +30,23 @@ TreeDisplay.from_estimator(classifier)
 plt.show()
 
 # %%
-# The same in words, and how good it is on the rows held out.
+# The same tree as rules, and its accuracy on the held-out rows.
 print("\n".join(classifier.rules()))
 print(f"black box {classifier.discretizer_.estimator_.score(X_test, y_test):.3f}")
 print(f"tree      {classifier.score(X_test, y_test):.3f}")
-print(f"the tree answers as the black box does on {classifier.fidelity(X_test):.1%} of the rows")
+print(f"the tree and the black box agree on {classifier.fidelity(X_test):.1%} of the rows")
 
 # %%
-# The certificate: what the tree costs, and what any other tree with as few leaves on these columns must cost at least.
+# The certificate: the cost of the tree, and a lower bound on the cost of any tree on these columns within the same limits.
 tree = classifier.tree_
 print(f"objective {tree.objective_:.5f}, lower bound {tree.lower_bound_:.5f}, proven optimal: {tree.is_optimal_}")
 
 # %%
-# Where the thresholds are, and which are crossed most: the darker, the more rows. The kept ones are marked.
+# The thresholds of each column. Darker thresholds are crossed by more rows. The kept thresholds are marked.
 ThresholdHeatmapDisplay.from_estimator(classifier)
 plt.show()
 
 # %%
-# For how many rows the smallest change uses a column.
+# The number of rows whose cheapest change uses each column.
 CounterfactualImportanceDisplay.from_estimator(classifier, max_features=10)
 plt.show()

@@ -2,12 +2,12 @@
 What does the method do, in a picture?
 ======================================
 
-With two columns everything can be drawn: the regions of the black box, the rows, some counterfactuals as arrows,
-the thresholds they cross, and the tree that grows on these.
+With two columns, everything can be drawn: the regions of the black box, the rows, some counterfactuals as arrows,
+the thresholds that they cross, and the tree on these thresholds.
 """
 
 # %%
-# Old loans, by income and debt in thousands, and whether they were paid back.
+# Made-up loans: income and debt in thousands, and whether the loan was paid back.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -22,30 +22,30 @@ y = np.where(X["income"] - X["debt"] + random.normal(0, 4, 150) > 18, "yes", "no
 
 
 def distilled(black_box, Q):
-    """A black box and its tree."""
+    """Fit a black box and its tree."""
     tree = OptimalTreeClassifier(regularization=0.01)
     return FCCAClassifier(FCCADiscretizer(black_box, Q=Q), tree).fit(X, y)
 
 
 # %%
-# A boosting of 60 small trees. Each arrow is a counterfactual: the cheapest change of one row that flips the black box.
-# The lines are the thresholds kept.
+# A gradient boosting model with 60 small trees. Each arrow is a counterfactual: the cheapest change of one row that flips
+# its prediction. The lines are the kept thresholds.
 boosting = GradientBoostingClassifier(n_estimators=60, max_depth=2, random_state=0)
 fine = distilled(boosting, Q=0.3)
 DecisionRegionsDisplay.from_estimator(fine)
 plt.show()
 
 # %%
-# A higher ``Q`` keeps fewer thresholds. The tree gets coarser.
+# A higher ``Q`` keeps fewer thresholds, so the tree becomes coarser.
 coarse = distilled(boosting, Q=0.8)
 DecisionRegionsDisplay.from_estimator(coarse, n_arrows=0)
 plt.show()
 for name, classifier in (("Q = 0.3", fine), ("Q = 0.8", coarse)):
     n = len(classifier.discretizer_.thresholds_)
-    print(f"{name}: {n} thresholds, {classifier.tree_.n_leaves_} leaves, as the black box {classifier.fidelity_:.3f}")
+    print(f"{name}: {n} thresholds, {classifier.tree_.n_leaves_} leaves, fidelity {classifier.fidelity_:.3f}")
 
 # %%
-# Another black box has other borders, and so other thresholds. This one is a random forest.
+# A different black box has different borders, and therefore different thresholds. This one is a random forest.
 forest = distilled(RandomForestClassifier(30, max_depth=4, random_state=0), Q=0.6)
 DecisionRegionsDisplay.from_estimator(forest)
 plt.show()

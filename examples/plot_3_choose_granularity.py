@@ -2,12 +2,12 @@
 How coarse may the tree be?
 ===========================
 
-``Q`` says how many thresholds to keep. Few make a small table and a small tree; too few lose what the black box
-knows. Cross-validation shows where that begins.
+``Q`` decides how many thresholds are kept. Few thresholds give a small table and a small tree. With too few, the tree
+becomes less accurate. Cross-validation shows where this begins.
 """
 
 # %%
-# The path fits the black box once per fold. Going from one ``Q`` to the next only grows another tree.
+# The path fits the black box once per fold. For each ``Q``, only a new tree is fitted.
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import GradientBoostingClassifier
@@ -25,18 +25,18 @@ path = classifier.granularity_path(X, y, cv=5)
 path.round(3)
 
 # %%
-# Bars are one standard error of the accuracy. The mark is the choice of the rule "one standard error": the fewest
-# thresholds that are as good as the best, as far as five folds can tell.
+# The bars show one standard error of the accuracy. The mark is the choice of the rule "one standard error": the fewest
+# thresholds whose accuracy is within one standard error of the best.
 GranularityDisplay.from_path(path)
 plt.show()
 
 # %%
-# Three rules to choose by.
+# The choices of the three rules.
 for rule in ("best", "one_standard_error", "tradeoff"):
     print(f"{rule:<20}{choose_granularity(path, rule)}")
 
 # %%
-# Fit once more with the choice.
+# Fit the classifier with the chosen ``Q``.
 chosen = choose_granularity(path)["Q"]
 classifier.set_params(discretizer__Q=chosen).fit(X, y)
 TreeDisplay.from_estimator(classifier, class_names=["malignant", "benign"])

@@ -1,9 +1,9 @@
 """
-What can this person do to get another answer?
-==============================================
+What can this person do to get a different decision?
+====================================================
 
-The cheapest change is of no use if nobody can make it. Rules say which changes can be made, and the proof holds
-under them.
+The cheapest change is of no use if nobody can make it. Rules describe the possible changes. The result is then proven
+to be the cheapest change that keeps the rules.
 """
 
 # %%
@@ -34,15 +34,15 @@ forest = RandomForestClassifier(50, max_depth=4, random_state=0).fit(X, y)
 refused = X[forest.predict(X) == "refused"]
 
 # %%
-# Without rules: the cheapest change, whatever it is.
+# Without rules, any change is allowed.
 person = refused.iloc[[0]]
 print(person.to_string())
 free = CounterfactualExplainer(forest, X).explain(person, target="granted")
 print(free.sentences()[0])
 
 # %%
-# With rules: age stays, education only rises and is dear, income moves a little, debt only falls, and a loan runs
-# for whole years.
+# With rules: the age does not change. The education only rises, and a change of it costs twice as much. The income
+# changes a little, the debt only falls, and the duration of a loan is in whole years.
 rules = [
     Immutable("age"),
     Increasing("education"),
@@ -59,11 +59,11 @@ for sentence, cost, status in zip(found.sentences(), found.cost, found.status, s
     print(f"{sentence}\n    {status}" + (f", cost {cost:.3f}" if status == "optimal" else ""))
 
 # %%
-# The same as a picture: an arrow per column, in the column's range.
+# The same changes as a picture, with one arrow per column, drawn in the range of the column.
 CounterfactualMovesDisplay.from_explanations(found)
 plt.show()
 
 # %%
-# How many of all refused people have a way at all? "infeasible" is proven, too.
+# How many of the refused people have a possible change at all? The status "infeasible" is proven too.
 everybody = explainer.explain(refused, target="granted")
 print(everybody.counts())

@@ -2,8 +2,8 @@
 What about categories and missing values?
 =========================================
 
-Tables come as they are: texts are categories, and values may be missing. The tree then also asks ``purpose in
-{…}`` or ``income is missing``.
+Tables may have text columns, which are treated as categories, and missing values. The tree can therefore contain tests
+such as ``purpose in {…}`` or ``income is missing``.
 """
 
 # %%
@@ -27,11 +27,11 @@ X = pd.DataFrame(
 )
 granted = (X["income"] > 32) | (X["purpose"].isin(["car", "kitchen"]) & (X["income"] > 24))
 y = np.where(granted ^ (random.random(n) < 0.05), "granted", "refused")
-X.loc[random.random(n) < 0.15, "income"] = np.nan  # some do not say
+X.loc[random.random(n) < 0.15, "income"] = np.nan  # some applicants do not say
 
 # %%
-# scikit-learn's histogram boosting splits by category and has a side for missing values. Both are read as they
-# are.
+# scikit-learn's histogram boosting splits by category and sends missing values to one side of each split. ``fcca`` reads
+# both.
 boosting = HistGradientBoostingClassifier(max_iter=40, max_depth=2, categorical_features="from_dtype", random_state=0)
 classifier = FCCAClassifier(FCCADiscretizer(boosting), OptimalTreeClassifier(max_leaf_nodes=6)).fit(X, y)
 print("\n".join(classifier.rules()))
@@ -41,7 +41,7 @@ TreeDisplay.from_estimator(classifier)
 plt.show()
 
 # %%
-# The conditions that were found, of all kinds, with the number of rows whose smallest change crosses them.
+# The conditions of all kinds, with the number of rows whose cheapest change crosses them.
 classifier.discretizer_.all_thresholds_.to_frame()[["condition", "kind", "count"]].sort_values(
     "count", ascending=False
 ).head(8)
@@ -51,8 +51,8 @@ ThresholdHeatmapDisplay.from_estimator(classifier)
 plt.show()
 
 # %%
-# What would have to change for some who are refused, one of whom has not told the income. A missing value stays
-# missing, unless a rule (``fcca.constraints.Fillable``) says that it may be filled in.
+# The changes that some refused applicants would need. The income of one of them is missing. A missing value stays
+# missing, unless a rule (``fcca.constraints.Fillable``) allows filling it in.
 black_box = classifier.discretizer_.estimator_
 refused = X[black_box.predict(X) == "refused"]
 some = pd.concat([refused[refused["income"].isna()].head(1), refused[refused["income"].notna()].head(2)])

@@ -2,12 +2,12 @@
 Can I read what my XGBoost model does?
 ======================================
 
-``fcca`` takes a fitted XGBoost model as it is. It finds the thresholds that matter to the model, and a small tree that
-agrees with it on most rows.
+``fcca`` reads a fitted XGBoost model. It finds the thresholds that matter to the model, and a small tree that agrees
+with it on most rows.
 """
 
 # %%
-# Fit XGBoost as usual. The data is that of scikit-learn's wine growers, three classes.
+# Fit XGBoost as usual. The data is scikit-learn's wine data, with three growers as classes.
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_wine
 from sklearn.frozen import FrozenEstimator
@@ -22,22 +22,22 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_sta
 xgboost = XGBClassifier(n_estimators=30, max_depth=2, random_state=0).fit(X_train, y_train)
 
 # %%
-# ``FrozenEstimator`` says: it is fitted, leave it as it is. ``fit_to="target"`` makes the tree learn XGBoost's
-# answers instead of the labels, which is what one wants from a stand-in.
+# ``FrozenEstimator`` keeps the fitted model from being refitted. With ``fit_to="target"``, the tree learns the predictions
+# of XGBoost instead of the labels, because it is meant to replace XGBoost.
 classifier = FCCAClassifier(FCCADiscretizer(FrozenEstimator(xgboost), Q=0.5), fit_to="target").fit(X_train, y_train)
 growers = [f"grower {i}" for i in (1, 2, 3)]
 TreeDisplay.from_estimator(classifier, class_names=growers)
 plt.show()
 
 # %%
-# What was lost? Held-out rows tell.
-print(f"XGBoost right                   {xgboost.score(X_test, y_test):.3f}")
-print(f"tree right                      {classifier.score(X_test, y_test):.3f}")
-print(f"tree answers as XGBoost does    {classifier.fidelity(X_test):.3f}")
+# The accuracy of both and their agreement on held-out rows.
+print(f"accuracy of XGBoost             {xgboost.score(X_test, y_test):.3f}")
+print(f"accuracy of the tree            {classifier.score(X_test, y_test):.3f}")
+print(f"tree agrees with XGBoost on     {classifier.fidelity(X_test):.3f}")
 print(f"proven the best tree of its size: {classifier.tree_.is_optimal_}")
 
 # %%
-# Single rows: the smallest change that would make a wine of grower 1 one of grower 2, for XGBoost itself.
+# A single row: the cheapest change after which XGBoost predicts grower 2 for a wine of grower 1.
 explainer = CounterfactualExplainer(xgboost, X_train)
 found = explainer.explain(X_train[y_train == 0].iloc[[0]], target=1)
 print(found.sentences(dict(enumerate(growers)))[0])

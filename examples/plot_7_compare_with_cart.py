@@ -3,8 +3,8 @@ Is it better than an ordinary decision tree?
 ============================================
 
 CART, scikit-learn's ``DecisionTreeClassifier``, is grown greedily from the data. Here the thresholds come from a
-black box, and the tree on them is the best one. Both have the same number of leaves, and are scored on rows they have
-not seen. The answer is not always yes, and the table says by how much.
+black box, and the tree on them is the best one. Both have the same number of leaves, and both are scored on held-out
+rows. The answer is not always yes, and the table shows the difference.
 """
 
 # %%
@@ -33,15 +33,15 @@ for name, loader in (("breast cancer", load_breast_cancer), ("wine", load_wine))
                 "fcca": classifier.score(X_test, y_test),
                 "CART": cart.score(X_test, y_test),
                 "leaves": leaves,
-                "numbers fcca may ask for": len(classifier.discretizer_.thresholds_),
-                "numbers CART may ask for": sum(X_train[column].nunique() - 1 for column in X_train),
+                "thresholds for fcca": len(classifier.discretizer_.thresholds_),
+                "thresholds for CART": sum(X_train[column].nunique() - 1 for column in X_train),
             }
         )
 scores = pd.DataFrame(lines)
 scores.groupby("data").mean().round(3).transpose()
 
 # %%
-# Split by split. Above the line, fcca is better; below it, CART is.
+# Each point is one split. Above the line, fcca is better. Below it, CART is better.
 figure, ax = plt.subplots(figsize=(5, 5))
 for (name, part), mark, color in zip(scores.groupby("data"), ("o", "s"), ("#0072B2", "#D55E00"), strict=True):
     ax.scatter(part["CART"], part["fcca"], marker=mark, color=color, label=name, alpha=0.8)
@@ -54,6 +54,6 @@ better = np.sign((scores["fcca"] - scores["CART"]).round(6)).map({1: "fcca bette
 print(better.groupby(scores["data"]).value_counts().to_string())
 
 # %%
-# CART may choose among all values of all columns, fcca among the few that the black box hangs on. That the tree is
-# proven the best holds for these few columns and the training rows, not for rows to come. What one gains in any
-# case: the same few thresholds explain the black box.
+# CART may choose among all values of all columns, and fcca among the few thresholds that matter to the black box. The
+# proof that the tree is the best one holds for these thresholds and the training rows, not for new rows. In any case,
+# the same few thresholds also explain the black box.

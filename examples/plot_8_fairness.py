@@ -2,8 +2,8 @@
 Is the model harder on some people than on others?
 ==================================================
 
-Made-up loans, decided by a model that has learned to give women less. Who gets a loan, who has to go how far for
-one, and what becomes of the small tree without the column?
+Made-up loans, decided by a model that has learned to grant women fewer loans. Who gets a loan? How much would the
+others have to change to get one? And how does the small tree look without the sensitive column?
 """
 
 # %%
@@ -35,13 +35,13 @@ black_box = HistGradientBoostingClassifier(max_iter=40, max_depth=2, categorical
 black_box = black_box.fit(X, y)
 
 # %%
-# Who is answered how: the share granted, and the shares of right and wrong grants.
+# Predictions by group: the share of granted loans, and the true and false positive rates.
 metrics = group_metrics(y, black_box.predict(X), X["sex"], favourable="granted")
 GroupMetricsDisplay.from_metrics(metrics)
 plt.show()
 
 # %%
-# Who has to go how far, if nobody can change sex.
+# The changes that each group would need, if nobody can change sex.
 explainer = CounterfactualExplainer(black_box, X)
 recourse = recourse_by_group(explainer, X, "sex", favourable="granted", constraints=[Immutable("sex")])
 for sentence in recourse.sentences():
@@ -50,8 +50,8 @@ RecourseDisplay.from_recourse(recourse)
 plt.show()
 
 # %%
-# The tree with and without the column. Where a change of sex counts for a tenth, sex shows up among the thresholds
-# if the black box depends on it.
+# The tree with and without the column. Here a change of sex costs only a tenth. So sex is among the thresholds if the
+# black box depends on it.
 classifier = FCCAClassifier(FCCADiscretizer(black_box, constraints=[Cost("sex", 0.1)]))
 found = distill_without(classifier, X, y, "sex", favourable="granted")
 print(found.models[["accuracy", "fidelity", "leaves", "uses_sensitive"]])
@@ -59,5 +59,5 @@ GroupMetricsDisplay.from_distillation(found)
 plt.show()
 
 # %%
-# None of these figures proves that a model is fair. They count what it does to the rows it was given, and another
-# column may stand in for the one left out.
+# None of these figures proves that a model is fair. They describe its predictions for the given rows only, and another
+# column may act as a substitute for the column left out.

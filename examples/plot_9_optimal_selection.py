@@ -2,13 +2,13 @@
 Which four thresholds are enough?
 =================================
 
-The black box hangs on dozens of thresholds. The four that are crossed most often say much the same; the four that
-tell the labels apart best can be found, with proof. Whether the tree on them answers better on new rows is another
-question, which takes rows that were held out.
+The black box depends on dozens of thresholds. The four that are crossed most often are often similar to each other.
+The four that separate the labels best can be found, with proof. Whether the tree on them is also more accurate on new
+rows is a different question, which needs held-out rows.
 """
 
 # %%
-# All thresholds of 100 boosted stumps.
+# The thresholds of the default black box.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -25,19 +25,20 @@ table = FCCADiscretizer().fit(X, y).thresholds_
 print(len(table), "thresholds")
 
 # %%
-# The best one, the best two, and so on. *Inconsistency* is the share of rows that no model can get right that sees
-# these columns only.
+# The best threshold, the best two, and so on. *Inconsistency* is the share of rows that every model on these columns alone
+# predicts wrongly.
 frontier = OptimalSelection().frontier(table, X, y, k=range(1, 9))
 print(frontier)
 
 # %%
-# Beside the best: always adding the one that helps most, and the most frequent.
+# The optimal choice compared with a greedy choice, which always adds the threshold that helps most, and with the most
+# frequent thresholds.
 FrontierDisplay.from_frontier(frontier)
 plt.show()
 
 
 # %%
-# The four of either choice.
+# The four thresholds by frequency, and the optimal four.
 def most_frequent_of(table, k):
     """Keep the k conditions that are crossed most often."""
     return table.select(np.isin(np.arange(len(table)), np.argsort(-table.count, kind="stable")[:k]))
@@ -48,9 +49,10 @@ print("optimal:     ", ", ".join(frontier.at(4).thresholds))
 
 
 # %%
-# Now six random splits: black box, thresholds, choice and tree from the training rows, the score from the others.
+# Now six random splits. The black box, the thresholds, the choice and the tree come from the training rows. The accuracy
+# is measured on the other rows.
 def tree_score(thresholds, X_train, y_train, X_test, y_test):
-    """Accuracy on the test rows of the best small tree."""
+    """Compute the accuracy of the best small tree on the test rows."""
     tree = OptimalTreeClassifier().fit(thresholds.binarize(X_train), y_train)
     return tree.score(thresholds.binarize(X_test), y_test)
 
@@ -66,7 +68,7 @@ scores = pd.DataFrame(lines)
 print(scores.agg(["mean", "std"]).round(3).to_string())
 
 # %%
-# Split by split. Above the line the tree on the optimal choice is better, below it the other one.
+# Each point is one split. Above the line, the tree on the optimal choice is better. Below it, the other tree is better.
 figure, ax = plt.subplots(figsize=(5, 5))
 ax.scatter(scores["by frequency"], scores["optimal"], color="#0072B2", alpha=0.8)
 low, high = scores.to_numpy().min() - 0.01, scores.to_numpy().max() + 0.01
@@ -75,5 +77,5 @@ ax.set(xlabel="four by frequency, held-out accuracy", ylabel="four optimal, held
 plt.show()
 
 # %%
-# What is proven is the inconsistency on the training rows. What that is worth on new rows has to be measured: the guide
-# on few thresholds does so on six data sets, with error bars.
+# The inconsistency on the training rows is proven. Its effect on new rows has to be measured. The guide on few thresholds
+# does so on six data sets, with error bars.

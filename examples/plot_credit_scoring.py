@@ -2,15 +2,16 @@
 Credit scoring, from the table to the report
 ============================================
 
-A bank wants to know whom it can lend to, a risk officer has to sign, and those who are declined may ask why. The
-German credit data: 1,000 applications, 20 columns of numbers and categories, and whether the loan went well.
+A bank wants to know whom it can lend to. A risk officer has to approve the model, and applicants who are declined may
+ask why. The German credit data has 1,000 applications, 20 columns of numbers and categories, and the outcome of each
+loan.
 
-It needs the file ``german_credit.csv`` in the folder that the environment variable ``FCCA_DATA`` names. If this page was
-built without the file, the output of the code is left out.
+This example needs the file ``german_credit.csv`` in the folder that the environment variable ``FCCA_DATA`` names. If
+this page was built without the file, the output of the code is left out.
 """
 
 # %%
-# The table as it is, with its codes written out for the columns we shall meet.
+# The table, with readable names instead of codes for the columns that appear below.
 import os
 from pathlib import Path
 from tempfile import mkdtemp
@@ -39,8 +40,8 @@ for column, names in words.items():
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
 
 # %%
-# **How fine a tree?** Granularity and number of leaves are chosen by cross-validation on the training rows; the rows held
-# out decide nothing. Histogram boosting takes the categories as they are.
+# **How fine should the tree be?** The granularity and the number of leaves are chosen by cross-validation on the training
+# rows. The held-out rows are not used for this. Histogram boosting supports categories directly.
 boosting = HistGradientBoostingClassifier(max_iter=60, max_depth=2, categorical_features="from_dtype", random_state=0)
 paths = []
 for leaves in (4, 6, 8):
@@ -62,22 +63,22 @@ TreeDisplay.from_estimator(classifier)
 plt.show()
 
 # %%
-# **How much is lost?** The tree is easier to read, and less accurate. People decide whether that is worth it. These are
-# the figures on the 300 applications held out. To call everybody good is right for most of them, too.
+# **How much accuracy is lost?** The tree is easier to read, but less accurate. People decide whether that is worth it.
+# These are the figures on the 300 held-out applications. Predicting "good" for everybody is also right for most of them.
 print(f"black box                       {black_box.score(X_test, y_test):.3f}")
 print(f"tree                            {classifier.score(X_test, y_test):.3f}")
 print(f"everybody is good               {(y_test == 'good').mean():.3f}")
-print(f"tree answers as the black box   {classifier.fidelity(X_test):.3f}")
+print(f"tree agrees with the black box  {classifier.fidelity(X_test):.3f}")
 print(f"proven the best tree of its size: {classifier.tree_.is_optimal_}")
 
 # %%
-# **What the black box hangs on**: for how many of the training rows the smallest change uses a column.
+# **What the black box depends on**: the number of training rows whose cheapest change uses each column.
 CounterfactualImportanceDisplay.from_estimator(classifier, max_features=10)
 plt.show()
 
 # %%
-# **Recourse.** What could declined applicants do? Not change who they are or what has been; ask for less, or pay
-# back sooner or later, in steps of three months.
+# **Recourse.** What could declined applicants do? They cannot change who they are or their past. They can ask for a
+# smaller loan, or for a different duration in steps of three months.
 fixed = ["age", "personal_status", "foreign_worker", "credit_history", "purpose", "employment", "residence_since"]
 rules = [
     Immutable(*fixed, "property", "job", "housing", "existing_credits", "num_dependents", "telephone"),
@@ -105,7 +106,7 @@ for name, group in groups.items():
         print(f"{model}, good by {name}: {shares.round(3).to_dict()}, smallest over largest {apart.disparate_impact:.3f}")
 
 # %%
-# Who has to go further? The same rules for everybody.
+# Which group needs larger changes? The rules are the same for everybody.
 recourse = recourse_by_group(explainer, X_test, groups["age"], favourable="good")
 RecourseDisplay.from_recourse(recourse)
 plt.show()

@@ -1,4 +1,4 @@
-"""Tables for ``fcca distill`` in pieces, and a run over one in pieces and in memory."""
+"""Tables for ``fcca distill`` in chunks, and a run over one in chunks and in memory."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def categories(n: int = 200) -> pd.DataFrame:
 
 
 def check_same_figures(streamed: dict, in_memory: dict) -> None:
-    """What is known of rows in pieces is what is known of the same rows in memory."""
+    """What is known of rows in chunks is what is known of the same rows in memory."""
     for name in ("of", "rows", "confusion"):
         assert streamed[name] == in_memory[name], name
     # What the black box is worth is only known in memory.
@@ -59,7 +59,7 @@ def check_same_figures(streamed: dict, in_memory: dict) -> None:
 
 
 def both(tmp_path, frame, *options: object, row_group_size: int = 64) -> tuple[dict, dict]:
-    """The JSON of a run in pieces and of one in memory, whose files are the same."""
+    """The JSON of a run in chunks and of one in memory, whose files are the same."""
     path = tmp_path / "t.parquet"
     frame.to_parquet(path, row_group_size=row_group_size)
     found = []

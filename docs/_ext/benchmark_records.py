@@ -21,7 +21,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 RESULTS = BENCHMARKS / "results"
 MAKES_DATA = {"synthetic"}
 #: Scripts whose tables have a page, by its title.
-OWN_PAGE = {"quality": "How good, beside what"}
+OWN_PAGE = {"quality": "How good the trees are"}
 MOST_TEXTS = 5  # of one cell; the sections have all of them
 
 # By its path: the folder's modules are no package, and other folders have modules of the same names.
@@ -117,7 +117,7 @@ def peers_table(found: dict[str, Any]) -> nodes.table:
     """One line per peer: what is compared, how many times faster, and where not."""
     group = nodes.tgroup(cols=5)
     group += [nodes.colspec(colwidth=width) for width in (14, 30, 12, 14, 30)]
-    titles = ("Beside", "What is compared", "Times faster, median", "Range (cases)", "Where not")
+    titles = ("Compared with", "What is compared", "Times faster, median", "Range (cases)", "Where not")
     group += nodes.thead("", nodes.row("", *(cell([title]) for title in titles)))
     group += nodes.tbody("", *(nodes.row("", *peer_cells(one)) for one in found["peers"]))
     return nodes.table("", group, classes=["fcca-results", "fcca-summary"])

@@ -30,7 +30,7 @@ _ROOM_OF_NAME = {
 __all__ = list(_ROOM_OF_NAME)
 __version__ = version("fcca")
 
-# Rooms that `import fcca` makes available as fcca.report, fcca.stability, …
+# Subpackages that `import fcca` makes available as fcca.report, fcca.stability, …
 _ROOMS = (
     "certificates",
     "classifier",

@@ -29,7 +29,7 @@ class UnverifiedCounterfactualWarning(UserWarning):
 
 
 class UnfinishedSearchWarning(UserWarning):
-    """A limit ended some searches before a proof."""
+    """Some searches were stopped by a time limit or a node limit before a proof."""
 
 
 class ConstantFeatureWarning(UserWarning):

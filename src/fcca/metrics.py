@@ -26,7 +26,7 @@ def _row_groups(B: Any) -> NDArray[np.int64]:
 
 
 def compression_rate(B: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Share of rows saved by writing equal rows once.
+    """Compute the share of rows saved by writing equal rows once.
 
     It is 1 − (distinct rows) / (rows).
 
@@ -53,7 +53,7 @@ def compression_rate(B: ArrayLike, sample_weight: ArrayLike | None = None) -> fl
 
 
 def inconsistency_rate(B: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Share of rows whose label is not the commonest among equal rows.
+    """Compute the share of rows without the most frequent label of their equal rows.
 
     No classifier on the columns of B is wrong on a smaller share of these rows.
 
@@ -88,7 +88,7 @@ def inconsistency_rate(B: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | No
 
 
 def fidelity(surrogate: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Share of rows on which a surrogate agrees with its black box.
+    """Compute the share of rows on which a surrogate agrees with its black box.
 
     Parameters
     ----------

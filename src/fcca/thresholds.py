@@ -1,4 +1,4 @@
-"""A table of conditions with counts, independent of black box and rows."""
+"""A table of conditions with counts, independent of the black box and the rows."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ ARRAYS = ("feature", "threshold", "cut", "below", "above", "count")
 
 @dataclass(frozen=True)
 class ThresholdTable:
-    """Conditions on single columns, with the weight that crossed each.
+    """Conditions on single columns, with the weight of the counterfactuals that cross them.
 
     A condition is a cut ``x > threshold``, a set ``x in {…}`` of categories, or ``x is missing``. For a missing value only
     the last one is true. Conditions are unique and sorted by feature, then kind, then threshold or categories. Tables are
-    immutable: every method returns a new one. The sum of two tables adds the counts of equal conditions.
+    immutable: every method returns a new one. Two tables can be added with ``+``, which sums the counts of equal conditions.
 
     Attributes
     ----------
@@ -53,7 +53,8 @@ class ThresholdTable:
     feature : ndarray of shape (n_conditions,)
         Column of each condition.
     threshold : ndarray of shape (n_conditions,)
-        The number used and printed. This and the next three are NaN for sets and for ``is missing``.
+        The number used and printed. ``threshold``, ``cut``, ``below`` and ``above`` are NaN for sets and for
+        ``is missing``.
     cut : ndarray of shape (n_conditions,)
         The split value of the black box.
     below, above : ndarray of shape (n_conditions,)
@@ -64,8 +65,8 @@ class ThresholdTable:
         ``"cut"``, ``"set"`` or ``"missing"``.
     labels : tuple of (tuple or None)
         The categories of a set, in the order of the column's categories; None for other kinds. A set and its complement
-        make the same split. The one with fewer categories represents it, or of two equals the one without the column's
-        first category.
+        make the same split. The one with fewer categories represents it. If both have the same size, it is the one
+        without the column's first category.
     columns : Columns or None
         Categories and missing values of the columns; None if all columns are plain numbers.
 
@@ -134,12 +135,12 @@ class ThresholdTable:
         object.__setattr__(self, name, column)
 
     def _checked_codes(self) -> tuple[Codes | None, ...]:
-        """Codes of every set.
+        """Check the codes of every set and return them.
 
         Raises an error for conditions that do not fit their column.
         """
         if len(self.kind) != len(self.feature) or len(self.labels) != len(self.feature):
-            raise InvalidInputError("Every condition needs a kind, and every set its categories.")
+            raise InvalidInputError("Every condition needs a kind, and every set needs its categories.")
         kinds = set(self.kind.tolist())
         if unknown := kinds.difference(KINDS):
             raise InvalidInputError(f"Unknown kind of condition {unknown.pop()!r}. Expected one of {list(KINDS)}.")
@@ -182,7 +183,7 @@ class ThresholdTable:
         labels: Sequence[Sequence[Any] | None] | None = None,
         columns: Columns | None = None,
     ) -> tuple[ThresholdTable, NDArray[np.int64]]:
-        """Sum counts by condition; also return the condition of each entry.
+        """Sum counts by condition, and return the condition of each entry too.
 
         Parameters
         ----------
@@ -190,9 +191,9 @@ class ThresholdTable:
         feature, threshold, count : array-like of shape (n_entries,)
             The threshold is used only for the kind ``"cut"``.
         kind : array-like of shape (n_entries,), optional
-            ``"cut"``, ``"set"`` or ``"missing"``. None: all cuts.
+            ``"cut"``, ``"set"`` or ``"missing"``. None means that all are cuts.
         labels : sequence of (sequence or None), optional
-            The categories of the sets, either side of a split.
+            The categories of the sets. Either side of a split may be given.
         columns : Columns, optional
             Needed for sets.
         """
@@ -256,7 +257,7 @@ class ThresholdTable:
     def from_sets(
         cls, feature_names: Sequence[str], asked: Sequence[tuple[int, Sequence[Any] | None]], columns: Columns
     ) -> ThresholdTable:
-        """Make a table of sets, with None for ``is missing``.
+        """Make a table of sets. None stands for ``is missing``.
 
         Every count is 1.
         """
@@ -300,7 +301,7 @@ class ThresholdTable:
         return type(self), (self.feature_names, *arrays, self.kind, self.labels, self.columns)
 
     def names(self) -> list[str]:
-        """Conditions as text, such as ``"RM > 6.94"`` or ``"income is missing"``."""
+        """Return the conditions as strings, such as ``"RM > 6.94"`` or ``"income is missing"``."""
         return list(self._names)
 
     @property
@@ -314,12 +315,12 @@ class ThresholdTable:
         return self._codes
 
     def binarize(self, X: Any) -> NDArray[np.int8]:
-        """Compute one binary column per condition: 1 where it holds.
+        """Compute one binary column per condition, which is 1 if it holds.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            A table with category labels, or an array of numbers with category codes, positions in the column's
+            A table with category labels, or an array of numbers with category codes. Codes are positions in the column's
             ``categories``. NaN is a missing value in both.
         """
         X = self.encoded(X)
@@ -339,7 +340,7 @@ class ThresholdTable:
         return table
 
     def select(self, keep: NDArray[np.bool_]) -> ThresholdTable:
-        """Keep the conditions where ``keep`` is true."""
+        """Keep the conditions for which ``keep`` is True."""
         arrays: dict[str, Any] = {name: getattr(self, name)[keep] for name in (*ARRAYS, "kind")}
         labels = tuple(self.labels[at] for at in np.arange(len(self))[keep].tolist())
         return replace(self, **arrays, labels=labels)
@@ -356,10 +357,10 @@ class ThresholdTable:
         return _combine_equal(self.feature_names, stacked, self.labels + other.labels, columns)[0]
 
     def merged(self, tolerance: Floats) -> tuple[ThresholdTable, NDArray[np.int64]]:
-        """Merge cuts of a feature that are closer than ``tolerance[feature]``.
+        """Merge cuts of a feature that are closer together than ``tolerance[feature]``.
 
-        The most crossed cut absorbs all cuts closer than the tolerance. Then the most crossed of the rest does so, and so
-        on. Also returns the new position of each condition.
+        The cut crossed most often absorbs all cuts closer than the tolerance. This repeats with the remaining cuts. Also
+        returns the new position of each condition.
         """
         representative = np.arange(len(self))
         is_cut = self.kind == "cut"
@@ -371,11 +372,11 @@ class ThresholdTable:
         return replace(merged, count=_sums(condition, self.count, len(kept))), condition
 
     def rounded(self) -> tuple[ThresholdTable, NDArray[np.int64]]:
-        """Replace every threshold by the shortest decimal between its training values.
+        """Replace every threshold with the shortest decimal between its training values.
 
         The binary columns of training rows do not change. Conditions between the same two training values are equal on
-        these rows and are combined: the most crossed one is rounded and gives the ``cut``. Also returns the new position of
-        each condition.
+        these rows and are combined. The condition crossed most often is rounded and gives the ``cut``. Also returns the new
+        position of each condition.
         """
         columns = {name: getattr(self, name) for name in ("feature", "cut", "below", "above", "count", "kind")}
         shortest: dict[tuple[int, float, float], float] = {}
@@ -408,7 +409,7 @@ class ThresholdTable:
 
     def _repr_html_(self) -> str:
         used, n = len(np.unique(self.feature)), len(self.feature_names)
-        title = paragraph(f"{len(self):,} conditions on {used:,} of {n:,} columns, the most crossed first")
+        title = paragraph(f"{len(self):,} conditions on {used:,} of {n:,} columns, those crossed most often first")
         order = np.argsort(-self.count, kind="stable")[:CONDITIONS_IN_HTML].tolist()
         most = float(self.count.max(initial=0.0)) or 1.0
         lines = [(self._names[at], f"{self.count[at]:,.6g}", bar(float(self.count[at]) / most)) for at in order]
@@ -422,9 +423,9 @@ class ThresholdTable:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> ThresholdTable:
-        """Read a document of :meth:`to_json`; bytes must be UTF-8.
+        """Read a document written by :meth:`to_json`; bytes must be UTF-8.
 
-        Any other text raises an InvalidInputError.
+        Any other document raises an InvalidInputError.
         """
         return cls(*read_document(text))
 
@@ -432,7 +433,7 @@ class ThresholdTable:
 def _categories(columns: Columns | None, feature: int) -> tuple[Any, ...] | None:
     if columns is None:
         raise InvalidInputError(
-            "A set of categories needs the categories of its column. Instead of the names, give the table."
+            "A set of categories needs the categories of its column. Give the table instead of the column names."
         )
     return columns.columns[feature].categories
 
@@ -455,7 +456,7 @@ def _sorted(
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Sort conditions.
 
-    Returns the order, and a mask of those that differ from the one before.
+    Returns the order, and a mask of the conditions that differ from the one before.
     """
     keys: list[NDArray[Any]] = [feature, threshold]
     if (kind != "cut").any():
@@ -478,7 +479,7 @@ def _combine_equal(
     labels: Sequence[Labels | None],
     table_columns: Columns | None,
 ) -> tuple[ThresholdTable, NDArray[np.int64]]:
-    """Combine equal conditions; the most crossed entry gives the cut."""
+    """Combine equal conditions. The entry crossed most often gives the cut."""
     table, condition = ThresholdTable.from_counts(
         feature_names,
         columns["feature"],

@@ -69,12 +69,12 @@ def another_category_distance(d):
     _asked(d, category_distance=2.4999)
 
 
-@forgery("tree", "another scale", of="ranks, mixed")
+@forgery("tree", "different scale", of="ranks, mixed")
 def a_scale_changed_in_the_tree_alone(d):
     d["tree"]["provenance"]["discretizer"]["parameters"]["scale"] = "range"
 
 
-@forgery("tree", "another category_distance", of="gb, mixed")
+@forgery("tree", "different category_distance", of="gb, mixed")
 def a_category_distance_changed_in_the_tree_alone(d):
     d["tree"]["provenance"]["discretizer"]["parameters"]["category_distance"] = 0.5
 

@@ -229,14 +229,21 @@ def the_weights_of_a_leaf_swapped(d):
     for node in nodes:
         sides = [nodes[node[side]] for side in ("left", "right")] if node.get("condition") is not None else []
         if sides and all(side.get("condition") is None for side in sides):
-            heavy = [side["weight"].index(max(side["weight"])) for side in sides]
-            if heavy[0] != heavy[1]:  # an error on the one side for one on the other
-                for side, by in zip(sides, (-1, 1), strict=True):
-                    side["weight"][0] += by
-                    side["weight"][1] -= by
-                if min(min(side["weight"]) for side in sides) >= 0:
-                    return
+            weights = [side["soft_weight"] for side in sides]
+            moved = min(weights[0][0], weights[1][1]) / 2
+            if moved > 0:
+                for weight, by in zip(weights, (-moved, moved), strict=True):
+                    weight[0] += by
+                    weight[1] -= by
+                return
     raise AssertionError("no two leaves to change")
+
+
+@forgery("objective", "probabilities in the leaves")
+def the_probabilities_of_the_classes_exchanged(d):
+    """The log-loss of two classes stays the same."""
+    for node in d["tree"]["nodes"]:
+        node["soft_weight"].reverse()
 
 
 @forgery("tree", "leaf", "gets a total weight per class of", of="the paper")

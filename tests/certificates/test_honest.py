@@ -98,7 +98,7 @@ def test_the_decision_threshold_is_in_the_certificate():
     check_accepted(verify(one.document, one.X, one.y, inner, sample=1))
 
 
-def test_rows_in_pieces_have_counts_only_and_the_rest_is_checked():
+def test_rows_in_chunks_have_counts_only_and_the_rest_is_checked():
     from sklearn.frozen import FrozenEstimator
 
     from fcca import FCCADiscretizer
@@ -111,7 +111,7 @@ def test_rows_in_pieces_have_counts_only_and_the_rest_is_checked():
     without, with_rows = certificate(streamed), certificate(streamed, X, y)
     document = json.loads(without)
     assert document["counterfactuals"] is None
-    assert document["why_no_counterfactuals"].startswith("The rows came in pieces")
+    assert document["why_no_counterfactuals"].startswith("The rows came in chunks")
     assert document["statuses"] == dict(streamed.discretizer_.statuses_)
     for text, unknown in ((without, ["data"]), (with_rows, [])):
         result = verify(text, X, y, model)
@@ -122,7 +122,7 @@ def test_rows_in_pieces_have_counts_only_and_the_rest_is_checked():
             *("rows searched", "moves", "range and rules", "landings", "answers", "costs", "bounds"),
             *("missing values", "thresholds found", "optima"),
         ]
-        assert "pieces" in result["costs"].words
+        assert "chunks" in result["costs"].words
     forged = json.loads(with_rows)
     forged["proof"]["objective"] += 0.01
     assert verify(json.dumps(forged), X, y, model).failed == ("objective", "best tree")
@@ -134,7 +134,7 @@ def test_a_certificate_needs_counterfactuals():
     X, y = numbers()
     with pytest.raises(InvalidInputError, match="Expected a fitted FCCAClassifier"):
         certificate(rf().fit(X, y))
-    with pytest.raises(InvalidInputError, match="GTREDiscretizer has no counterfactuals"):
+    with pytest.raises(InvalidInputError, match="needs counterfactuals, but a GTREDiscretizer"):
         certificate(FCCAClassifier(GTREDiscretizer(rf())).fit(X, y))
 
 

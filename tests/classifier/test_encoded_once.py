@@ -61,7 +61,7 @@ def counts(monkeypatch):
             return validate(estimator, X, *args, **given)
 
         monkeypatch.setattr(module, "validate_data", validating)
-    for method in ("fit", "predict"):
+    for method in ("fit", "predict", "predict_proba"):
         own = vars(Pipeline)[method]
 
         def called(self, X, *args, own=own, method=method, **given):

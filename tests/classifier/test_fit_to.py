@@ -7,7 +7,6 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.tree import DecisionTreeClassifier
 
 from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
 from fcca.exceptions import InvalidInputError
@@ -62,6 +61,13 @@ def test_nodes_count_the_labels():
         np.testing.assert_array_equal(found.structure_.weight[each], counts)
 
 
+class _OtherTree(OptimalTreeClassifier):
+    """A tree whose fit does not accept probabilities."""
+
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X, y, sample_weight)
+
+
 def _other_classes():
     X, y = _wine()
     return FCCADiscretizer(FrozenEstimator(_boosting().fit(X, y))), X[y < 2], y[y < 2]
@@ -71,8 +77,8 @@ CASES = {
     "no probabilities": (lambda: (FCCADiscretizer(RidgeClassifier()), *_cancer()), None, "predict_proba"),
     "another tree": (
         lambda: (FCCADiscretizer(_boosting()), *_cancer()),
-        DecisionTreeClassifier(max_depth=2),
-        "DecisionTree",
+        _OtherTree(max_depth=2),
+        "_OtherTree",
     ),
     "other classes": (_other_classes, None, "same classes"),
 }

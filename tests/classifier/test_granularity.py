@@ -90,7 +90,7 @@ def test_other_rows_than_those_of_fit_are_refused(fitted, table):
         fitted.training_data(X, y, np.full(len(y), 2.0))
     with pytest.raises(InvalidInputError, match="same number of rows"):
         fitted.training_data(X, y[1:])
-    with pytest.raises(InvalidInputError, match="them all, or none"):
+    with pytest.raises(InvalidInputError, match="all of them, or none"):
         fitted.training_data(X)
 
 
@@ -98,14 +98,14 @@ def test_rows_that_were_changed_since_are_noticed(table):
     X, y = table[0].copy(), table[1]
     fitted = FCCAClassifier(FCCADiscretizer(Q=0.5)).fit(X, y)
     X.iloc[:, :] = 0.0
-    with pytest.raises(InvalidInputError, match="changed since"):
+    with pytest.raises(InvalidInputError, match="changed after fit"):
         fitted.at_granularity(0.9)
 
 
 def test_a_discretizer_without_granularity_says_so(table):
     X, y = table
     fitted = FCCAClassifier(GTREDiscretizer()).fit(X.iloc[:40, :2], y[:40])
-    with pytest.raises(InvalidInputError, match="has no granularity"):
+    with pytest.raises(InvalidInputError, match="GTREDiscretizer does not have a granularity"):
         fitted.at_granularity(0.9)
 
 

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
 from fcca.exceptions import InvalidInputError
 from fcca.models import decide_at
+from real_data import imported
 
 
 @pytest.fixture(scope="module")
@@ -70,12 +71,12 @@ def test_the_black_box_decides_at_the_threshold(table, frozen):
     assert found.thresholds_ != FCCADiscretizer(given).fit(X, y).thresholds_
 
 
-def test_pieces_and_paths_know_the_threshold(table):
+def test_chunks_and_paths_know_the_threshold(table):
     X, y = table
     frozen = FrozenEstimator(RandomForestClassifier(10, max_depth=3, random_state=0).fit(X, y))
     discretizer = FCCADiscretizer(frozen, decision_threshold=0.2)
-    pieces = clone(discretizer).observe(X, y).partial_fit(X, y).partial_fit(X[:0], y[:0])
-    assert pieces.thresholds_ == clone(discretizer).fit(X, y).thresholds_
+    chunks = clone(discretizer).observe(X, y).partial_fit(X, y).partial_fit(X[:0], y[:0])
+    assert chunks.thresholds_ == clone(discretizer).fit(X, y).thresholds_
     path = FCCAClassifier(discretizer).granularity_path(X, y, Q=[0.5], lambda0=[0.1, 1.0], cv=2)
     assert len(path) == 2
 
@@ -187,3 +188,13 @@ def test_weights_need_no_request(table):
         routed = FCCAClassifier().fit(X, y, sample_weight=weight)
     assert routed.discretizer_.thresholds_ == plain.discretizer_.thresholds_
     assert routed.rules() == plain.rules()
+
+
+def test_tables_without_values_or_with_repeated_names_are_refused(table):
+    X, y = table
+    polars = imported("polars")
+    with pytest.raises(InvalidInputError, match=r"LazyFrame.*collect\(\)"):
+        FCCAClassifier().fit(polars.from_pandas(pd.DataFrame(X)).lazy(), y)
+    repeated = pd.DataFrame(X).set_axis(["a"] * X.shape[1], axis=1)
+    with pytest.raises(InvalidInputError, match="repeated: 'a'"):
+        FCCAClassifier().fit(repeated, y)

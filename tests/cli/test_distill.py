@@ -343,7 +343,7 @@ def test_an_unknown_model_or_a_text_for_a_number_is_refused(tmp_path):
 
 def test_errors_of_the_library_are_shown(tmp_path):
     result = distill("--p0", 0.51, "--p1", 0.5100001, "--out", tmp_path / "out")
-    _check_refused(tmp_path, result, ["widen the band"], [])
+    _check_refused(tmp_path, result, ["Lower p0 or raise p1"], [])
 
 
 # --- files --------------------------------------------------------------------------------------------------------------
@@ -467,7 +467,7 @@ def test_version_and_help():
         "100 boosted trees of depth 2 (gb, the default)",
         "a random forest of 100 trees of depth 4 (rf)",
         "counterfactuals.parquet",
-        "the row number in the input table, starting at 0",
+        "starting at 0",
         "--merge-tolerance",
     ):
         assert mentioned in text

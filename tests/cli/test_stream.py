@@ -1,4 +1,4 @@
-"""``fcca distill`` over a Parquet file that is read in pieces: the same results, whatever the pieces."""
+"""``fcca distill`` over a Parquet file that is read in chunks: the same results, whatever the chunks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from streamed_tables import SAME_FILES, both, categories, people, with_gaps
 
 
 @pytest.fixture(autouse=True)
-def _small_pieces_and_models(monkeypatch):
+def _small_chunks_and_models(monkeypatch):
     monkeypatch.setattr("fcca.cli._models.ROUNDS", 40)
     monkeypatch.setitem(ParquetTable.__init__.__kwdefaults__, "rows_at_a_time", 70)
 
@@ -100,7 +100,7 @@ def test_rules_that_need_all_rows_raise_errors_with_advice_before_a_pass(tmp_pat
 
 
 @pytest.mark.parametrize("from_file", [False, True])
-def test_linear_black_boxes_keep_rules_between_columns_in_pieces_too(tmp_path, from_file):
+def test_linear_black_boxes_keep_rules_between_columns_in_chunks_too(tmp_path, from_file):
     frame = people().astype({"member": float})
     (tmp_path / "rules.yaml").write_text('rules: ["height <= weight + 500"]\n')
     model = LogisticRegression(max_iter=1000).fit(frame.drop(columns="label"), frame["label"])
@@ -281,11 +281,11 @@ def test_the_summary_says_how_the_table_was_read_and_what_the_black_box_was_fitt
     path = tmp_path / "t.parquet"
     people().to_parquet(path)
     result = distill(path, "--stream", "--out", tmp_path / "out")
-    assert "150 rows × 5 columns, read in pieces" in result.stdout
+    assert "150 rows × 5 columns, read in chunks" in result.stdout
     assert "fitted on a sample of 70 of 120 rows" in result.stdout
     result = distill(path, "--out", tmp_path / "out")
     assert "150 rows × 5 columns" in result.stdout
-    assert "read in pieces" not in result.stdout
+    assert "read in chunks" not in result.stdout
     assert "sample" not in result.stdout
 
 
@@ -305,7 +305,7 @@ def test_large_parquet_files_are_streamed_unasked(tmp_path, monkeypatch):
         assert json.loads(result.stdout)["streamed"] is streamed
     for option, words in ((("--thresholds", "auto"), "--thresholds auto"), (("--open",), "--open")):
         result = distill(path, *option, "--out", tmp_path / "other", report=True)
-        check_refused(result, f"{words} was given for t.parquet, which is so large that it is read in pieces", "--no-stream")
+        check_refused(result, f"{words} was given for t.parquet, which is so large that it is read in chunks", "--no-stream")
     assert not (tmp_path / "other").exists()
 
 
@@ -324,7 +324,7 @@ def test_there_is_no_report_and_a_note_mentions_an_older_one(tmp_path, out):
     path = tmp_path / "t.parquet"
     people().to_parquet(path)
     result = distill(path, "--stream", "--out", out, report=True)
-    assert "For a table read in pieces, report.html" in result.stderr
+    assert "report.html and certificate.json are not written" in result.stderr
     assert "--no-stream" in result.stderr
     assert "earlier run" not in result.stderr
     assert files_in(out) == ["counterfactuals.parquet", *SAME_FILES]

@@ -1,4 +1,4 @@
-"""``fcca distill`` on a Parquet file read in pieces: errors, and no half-written files."""
+"""``fcca distill`` on a Parquet file read in chunks: errors, and no half-written files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from streamed_tables import people
 
 
 @pytest.fixture(autouse=True)
-def _small_pieces_and_models(monkeypatch):
+def _small_chunks_and_models(monkeypatch):
     monkeypatch.setattr("fcca.cli._models.ROUNDS", 40)
     monkeypatch.setitem(ParquetTable.__init__.__kwdefaults__, "rows_at_a_time", 70)
 
@@ -98,7 +98,7 @@ def broken(frame: pd.DataFrame, what: str) -> pd.DataFrame:
         "other label",
     ],
 )
-def test_invalid_tables_raise_the_same_error_in_memory_and_in_pieces(tmp_path, what):
+def test_invalid_tables_raise_the_same_error_in_memory_and_in_chunks(tmp_path, what):
     path = tmp_path / "t.parquet"
     broken(people(), what).to_parquet(path)
     said = [distill(path, mode, "--sample", 60, "--out", tmp_path / "out") for mode in ("--stream", "--no-stream")]
@@ -119,13 +119,13 @@ def test_repeated_names_are_refused(tmp_path, mode):
 def test_a_limit_of_time_that_ends_all_searches_is_named_as_the_option_is(tmp_path, mode):
     people().to_parquet(tmp_path / "t.parquet")
     refused = distill(tmp_path / "t.parquet", mode, "--time-limit", 0, "--out", tmp_path / "out")
-    check_refused(refused, "The time limit ended them all: raise --time-limit.")
+    check_refused(refused, "All were stopped by a time limit. Raise --time-limit.")
     both = distill(tmp_path / "t.parquet", mode, "--time-limit", 0, "--time-limit-per-row", 9, "--out", tmp_path / "out")
-    check_refused(both, "raise --time-limit and --time-limit-per-row.")
+    check_refused(both, "Raise --time-limit and --time-limit-per-row.")
 
 
 @pytest.mark.parametrize("stratified", [True, False])
-def test_a_class_without_training_rows_raises_the_same_error_in_memory_and_in_pieces(tmp_path, monkeypatch, stratified):
+def test_a_class_without_training_rows_raises_the_same_error_in_memory_and_in_chunks(tmp_path, monkeypatch, stratified):
     monkeypatch.setattr(fcca.cli._split, "MOST_STRATIFIED", 1000 if stratified else 100)
     monkeypatch.setattr("fcca.cli._row_sources.MOST_STRATIFIED", 1000 if stratified else 100)
     monkeypatch.setattr("fcca.cli._black_box.target_model", lambda *args: pytest.fail("work has begun"))

@@ -83,7 +83,7 @@ def test_the_tree_in_use_is_held_to_the_certificate(tmp_path, people):
     swapped.write_text(json.dumps(document))
     result = verify(*files(*people), "--tree", swapped)
     assert result.exit_code == 1
-    assert "swapped.json has another tree" in result.stdout
+    assert "swapped.json has a different tree" in result.stdout
     check_refused(verify(*files(*people), "--tree", certificate), "certificate.json", "fcca-tree")
 
 
@@ -239,7 +239,7 @@ REFUSED = {
     "another format": (lambda p, f: forged(p, f, lambda d: d.update(format="fcca-oath")), "fcca-certificate"),
     "no data": (lambda p, f: (p[0], f / "none.csv", p[2]), "There is no file"),
     "a table without its columns": (lambda p, f: (p[0], shortened(f), p[2]), "no column 'weight'"),
-    "a model that is none": (lambda p, f: (*p[:2], p[0]), "neither of XGBoost nor of CatBoost"),
+    "a model that is none": (lambda p, f: (*p[:2], p[0]), "neither by XGBoost nor by CatBoost"),
 }
 
 
@@ -293,12 +293,12 @@ def test_the_model_is_saved_where_that_is_asked_for(tmp_path, monkeypatch):
     check_refused(distill(tmp_path / "t.csv", "--save-model"), "skops is not installed", "fcca[skops]")
 
 
-def test_a_run_in_pieces_writes_no_certificate_and_says_so(tmp_path):
+def test_a_run_in_chunks_writes_no_certificate_and_says_so(tmp_path):
     table().to_parquet(tmp_path / "t.parquet")
     out = tmp_path / "out"
     result = run("distill", tmp_path / "t.parquet", "--stream", "--out", out)
     assert result.exit_code == 0, result.output
-    assert "and certificate.json are not written" in " ".join(result.stderr.split())
+    assert "report.html and certificate.json are not written" in " ".join(result.stderr.split())
     assert "certificate.json" not in files_in(out)
     assert distill(tmp_path / "t.parquet", "--no-stream", "--out", out).exit_code == 0
     assert "certificate.json" in files_in(out)

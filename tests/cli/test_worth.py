@@ -101,7 +101,7 @@ def test_a_black_box_without_probabilities_has_a_dash(csv, out):
     assert re.search(r"^AUC .* \d\.\d{3}$", shown, re.MULTILINE)
 
 
-def test_a_table_in_pieces_says_what_it_does_not_know(tmp_path, out):
+def test_a_table_in_chunks_says_what_it_does_not_know(tmp_path, out):
     table(200).to_parquet(tmp_path / "t.parquet")
     shown = " ".join(distill(tmp_path / "t.parquet", "--stream", "--out", out).stdout.split())
     assert "CART, and the AUC and log-loss of the black box, need the rows in memory (--no-stream)." in shown
@@ -148,7 +148,7 @@ def test_noise_says_that_nothing_helps(tmp_path, out):
     assert "Other settings were tried, but none gave a better tree." in shown
 
 
-def test_a_table_in_pieces_without_held_out_rows_has_nothing_to_try_by(tmp_path, out):
+def test_a_table_in_chunks_without_held_out_rows_has_nothing_to_try_by(tmp_path, out):
     rare().to_parquet(tmp_path / "rare.parquet")
     options = (tmp_path / "rare.parquet", "--stream", "--test-size", 0, "--criterion", "error", "--out", out)
     assert "No other settings were tried. Hold out rows" in distill(*options).stdout

@@ -196,9 +196,9 @@ def test_a_dictionary_of_no_rule_is_refused(entries, message):
         (lambda: Bounds("a"), "has no bound"),
         (lambda: Bounds("a", 3, 2), "3 is above the upper end 2"),
         (lambda: Bounds("a", by=(3, 2)), "3 is above the upper end 2"),
-        (lambda: Bounds("a", low=1, by=(0, 1)), "either by, or low and high"),
-        (lambda: Bounds("a", by=3), "by must be two numbers"),
-        (lambda: Bounds("a", by="ab"), "by must be two numbers"),
+        (lambda: Bounds("a", low=1, by=(0, 1)), "either 'by', or 'low' and 'high'"),
+        (lambda: Bounds("a", by=3), "'by' must be two numbers"),
+        (lambda: Bounds("a", by="ab"), "'by' must be two numbers"),
         (lambda: Bounds("a", low="x"), "low must be a finite number"),
         (lambda: Bounds("a", high=np.nan), "high must be a finite number"),
         (lambda: Bounds("a", low=-np.inf), "has no bound"),
@@ -228,7 +228,7 @@ def test_a_dictionary_of_no_rule_is_refused(entries, message):
         (lambda: Rule("a <="), "lacks a column or a number at its end"),
         (lambda: Rule("a + * b <= 1"), "before '*'"),
         (lambda: Rule("a b <= 1"), "'b' instead of an operator"),
-        (lambda: Rule("2a <= 1"), "cannot be read from '2a"),
+        (lambda: Rule("2a <= 1"), "cannot be read at '2a"),
         (lambda: Rule("a * b <= 1"), "multiplies two columns"),
         (lambda: Rule("1 / a <= 1"), "divides by a column"),
         (lambda: Rule("a / 0 <= 1"), "divides by a column or by 0"),
@@ -236,7 +236,7 @@ def test_a_dictionary_of_no_rule_is_refused(entries, message):
         (lambda: Rule("(" * 5000 + "a <= 1"), "more than 50 nested parentheses"),
         (lambda: Rule("a <= a"), "without a column"),
         (lambda: Rule("1 <= 2"), "without a column"),
-        (lambda: Rule("a & b <= 1"), "from '& b <= 1' on"),
+        (lambda: Rule("a & b <= 1"), "at '& b <= 1'"),
         (lambda: Rule("a <= 1e999"), "finite number"),
         (lambda: Implies("age", "income rises"), "such as 'age rises'"),
         (lambda: Implies("age rises", None), "such as 'age rises'"),
@@ -389,8 +389,8 @@ def test_the_limits_of_some_points():
         ([Integer("income"), Bounds("income", 0.1, 0.9)], "no value of the grid is between 0.1 and 0.9"),
         ([Integer("age"), Grid("age", 2)], "Integer('age') is another grid"),
         ([Cost("age", 2), Cost("age", 3)], "contradicts Cost('age', 2)"),
-        ([OneHot("red", "green"), OneHot("green", "blue")], "'green' is in OneHot('red', 'green') already"),
-        ([OneHot("red", "age")], "'age' has other values than 0 and 1"),
+        ([OneHot("red", "green"), OneHot("green", "blue")], "'green' is already in OneHot('red', 'green')"),
+        ([OneHot("red", "age")], "'age' has values other than 0 and 1"),
         ([OneHot("red", "green"), Cost("red", 2)], "Give all of them the same Cost"),
         ([Allowed("job", {"clerk": ["nurse"]}), Allowed("job", {"nurse": ["clerk"]})], "into one rule"),
         ([Allowed("job", {"clerk": ["nurse"]}), Forbidden("job", [("clerk", "nurse")])], "is forbidden by another rule"),
@@ -443,5 +443,5 @@ def test_compatible_rules_are_accepted(rules):
 def test_a_column_that_is_not_binary_is_refused_in_a_group():
     binary = np.ones(7, dtype=bool)
     binary[GREEN] = False
-    with pytest.raises(InvalidInputError, match="'green' has other values"):
+    with pytest.raises(InvalidInputError, match="'green' has values other than 0 and 1"):
         compiled(OneHot("red", "green"), is_binary=binary)

@@ -147,7 +147,7 @@ def test_yes_and_no_stay_texts(labels):
         ("allowed: {job: {x: [[y]]}}", "expected a name, got a list"),
         ("rules:\n- a <= b\n- a < b", "line 3, rules: Rule('a < b') compares with '<'"),
         ("rules: [[a]]", "expected a formula, got a list"),
-        ("implies: [a rises]", "line 1, implies: expected a text such as 'education rises -> age rises', got 'a rises'"),
+        ("implies: [a rises]", "line 1, implies: expected a string such as 'education rises -> age rises', got 'a rises'"),
         ("implies: [a rises -> b]", "line 1, implies: Expected a column and a direction"),
         ("bounds: {a: [1, 2}", "line 1: not valid YAML"),
         ("immutable:\n\t- age", "line 2: not valid YAML"),

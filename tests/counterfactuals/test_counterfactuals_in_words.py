@@ -106,7 +106,7 @@ def test_a_row_without_a_counterfactual_crosses_nothing_and_a_wrong_number_is_re
     assert discretizer.crossed_by(0) == []
     assert discretizer.crossed_by(1)
     for wrong in (-1, 1.5, "RM"):
-        with pytest.raises(InvalidInputError, match="row must be the number of a row"):
+        with pytest.raises(InvalidInputError, match="row must be the number of a training row"):
             discretizer.crossed_by(wrong)
 
 

@@ -89,20 +89,20 @@ def test_distances_rise_with_the_way_from_a_value_also_one_float_on(seed):
             assert (np.diff(far[x <= origin]) <= 0).all()
 
 
-@pytest.mark.parametrize("n_pieces", [2, 5])
-def test_statistics_of_pieces_add_up(n_pieces):
+@pytest.mark.parametrize("n_chunks", [2, 5])
+def test_statistics_of_chunks_add_up(n_chunks):
     rng = np.random.default_rng(0)
     X = random_table(rng, 80)
     weight = rng.integers(0, 4, len(X)).astype(float)
     low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
     numbers = [True] * X.shape[1]
-    parts = np.array_split(rng.permutation(len(X)), n_pieces)
+    parts = np.array_split(rng.permutation(len(X)), n_chunks)
     values, bins = ValueCounts.of(X, numbers, weight), BinCounts.of(X, low, high, weight)
     for part in ("values", "weights"):
-        pieces = [ValueCounts.of(X[rows], numbers, weight[rows]) for rows in parts]
-        total = pieces[0]
-        for piece in pieces[1:]:
-            total = total + piece
+        chunks = [ValueCounts.of(X[rows], numbers, weight[rows]) for rows in parts]
+        total = chunks[0]
+        for chunk in chunks[1:]:
+            total = total + chunk
         assert all(map(np.array_equal, getattr(total, part), getattr(values, part)))
     total = sum(
         (BinCounts.of(X[rows], low, high, weight[rows]).weights for rows in parts), start=np.zeros_like(bins.weights)

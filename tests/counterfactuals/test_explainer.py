@@ -362,8 +362,8 @@ def test_other_columns_than_those_of_the_fit_are_refused(stumps, data):
     first, second = X.columns[:2]
     for other, message in (
         (X.iloc[:, 1:], f"lacks '{first}'"),
-        (X.assign(surplus=1.0), "has 'surplus' in addition"),
-        (X.rename(columns={first: "radius"}), f"lacks '{first}' and has 'radius'"),
+        (X.assign(surplus=1.0), "also has 'surplus'"),
+        (X.rename(columns={first: "radius"}), f"lacks '{first}' and also has 'radius'"),
         (X[[second, first, *X.columns[2:]]], "another order: column 0"),
         (X.to_numpy()[:, 1:], "X has 29 column"),
     ):

@@ -120,7 +120,7 @@ def test_names_that_are_neither_texts_nor_whole_numbers_are_refused(few_columns,
     X, y = few_columns
     model = GradientBoostingClassifier(max_depth=1, n_estimators=3).fit(X.to_numpy(), y)
     for names in ([1.5, 2.5, 3.5], ["a", 1, 2], [True, False, 2]):
-        with pytest.raises(TypeError, match="must be texts"):
+        with pytest.raises(TypeError, match="must be strings"):
             CounterfactualExplainer(model, X.set_axis(names, axis=1))
 
 

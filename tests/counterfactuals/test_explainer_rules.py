@@ -172,7 +172,7 @@ def test_rules_that_the_given_rows_break_are_reported(explainer, data):
     [
         ([Immutable("agee")], "unknown column 'agee'. Did you mean 'age'?"),
         ([Forbidden("purpose", [("cars", "tv")])], "no category 'cars'. Did you mean 'car'?"),
-        ([OneHot("age", "rent")], "other values than 0 and 1"),
+        ([OneHot("age", "rent")], "values other than 0 and 1"),
         ([Bounds("rent", low=1e6)], "no value of 'rent' in the data, from 0.1 to 35.3, is within the bounds"),
         (["age"], "rules of fcca.constraints, got 'age'"),
         (3, "list of rules"),

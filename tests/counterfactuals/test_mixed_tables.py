@@ -272,13 +272,13 @@ def test_a_frozen_classifier_is_taken_with_its_own_order_of_categories(data):
 @pytest.mark.parametrize("discretizer", [FCCADiscretizer(), GTREDiscretizer(), MidpointDiscretizer(), FCCAClassifier()])
 def test_mistakes_are_named(discretizer, data):
     X, y = data
-    with pytest.raises(InvalidInputError, match="no value at all in column 'income'"):
+    with pytest.raises(InvalidInputError, match="All values of column 'income' in X are missing"):
         clone(discretizer).fit(X.assign(income=np.nan), y)
-    with pytest.raises(InvalidInputError, match="no value at all in column 'purpose'"):
+    with pytest.raises(InvalidInputError, match="All values of column 'purpose' in X are missing"):
         clone(discretizer).fit(X.assign(purpose=None), y)
-    with pytest.raises(InvalidInputError, match="no value at all in column 1"):
+    with pytest.raises(InvalidInputError, match="All values of column 1 in X are missing"):
         clone(discretizer).fit(np.column_stack([X["age"], np.full(len(X), np.nan)]), y)
-    with pytest.raises(InvalidInputError, match="'age' holds numbers and texts, such as 'old'"):
+    with pytest.raises(InvalidInputError, match="'age' holds numbers and strings, such as 'old'"):
         clone(discretizer).fit(X.assign(age=X["age"].astype(object).where(X.index > 0, "old")), y)
     with pytest.raises(InvalidInputError, match="infinite"):
         clone(discretizer).fit(X.assign(income=np.inf), y)

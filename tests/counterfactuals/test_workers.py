@@ -72,7 +72,7 @@ class Mortal(GradientBoostingClassifier):
                     os.close(os.open(f"{self.graves_}/{death}", os.O_CREAT | os.O_EXCL))
                 except FileExistsError:
                     continue
-                time.sleep(0.5)  # pieces that came before may arrive
+                time.sleep(0.5)  # chunks that came before may arrive
                 os._exit(9)
         return super().predict(X)
 
@@ -149,7 +149,7 @@ def rules_that_differ_from_row_to_row():
 def groups_that_differ_from_row_to_row():
     X, y = make_classification(120, 8, random_state=0)
     X[:, :3] = np.eye(3)[np.arange(len(X)) % 3]
-    X[:2, :3] = [[1, 1, 0], [0, 0, 0]]  # what no other piece has
+    X[:2, :3] = [[1, 1, 0], [0, 0, 0]]  # what no other chunk has
     y = (X[:, 0] + X[:, 4] + 0.3 * X[:, 5] > 0.5).astype(int)
     forest = GradientBoostingClassifier(n_estimators=15, max_depth=2, random_state=0).fit(X, y)
     return CounterfactualExplainer(forest, X, constraints=[OneHot("x0", "x1", "x2")]), X[:50]
@@ -161,7 +161,7 @@ def categories_and_gaps():
     boosting = HistGradientBoostingClassifier(
         max_iter=15, max_depth=3, categorical_features="from_dtype", random_state=0
     ).fit(X, y)
-    some = X.iloc[:80].sort_values("income")  # all gaps in the last pieces
+    some = X.iloc[:80].sort_values("income")  # all gaps in the last chunks
     return CounterfactualExplainer(boosting, X, constraints=[Fillable("income")]), some
 
 
@@ -317,40 +317,40 @@ def test_a_timeout_gives_the_same_statuses_as_threads():
         assert_same(explainer.explain(rows), expected)
 
 
-def in_this_process(monkeypatch, change=lambda piece, before: piece):
-    """Solve the pieces in this process; return the list of sent pieces."""
-    sent, solve_piece = [], _workers._solve_piece
+def in_this_process(monkeypatch, change=lambda chunk, before: chunk):
+    """Solve the chunks in this process; return the list of sent chunks."""
+    sent, solve_chunk = [], _workers._solve_chunk
 
-    def here(shared, piece):
-        sent.append((shared, piece))
-        return solve_piece(shared, change(piece, len(sent) - 1))
+    def here(shared, chunk):
+        sent.append((shared, chunk))
+        return solve_chunk(shared, change(chunk, len(sent) - 1))
 
-    monkeypatch.setattr(_workers, "_solve_piece", here)
+    monkeypatch.setattr(_workers, "_solve_chunk", here)
     monkeypatch.setattr(_workers, "delayed", lambda function: function)
     monkeypatch.setattr(_workers, "Parallel", lambda **settings: lambda answers: (answer for answer in answers))
     return sent
 
 
-def test_a_piece_that_waited_gets_what_is_left_of_the_time(monkeypatch):
+def test_a_chunk_that_waited_gets_what_is_left_of_the_time(monkeypatch):
     explainer, rows = deep_forest_of_three_classes()
     explainer.time_limit = 600.0
-    sent = in_this_process(monkeypatch, lambda piece, before: piece._replace(ends_at=0.0) if before >= 3 else piece)
+    sent = in_this_process(monkeypatch, lambda chunk, before: chunk._replace(ends_at=0.0) if before >= 3 else chunk)
     with parallel_config(**LOKY):
         found = explainer.explain(rows)
-    timely = sum(len(piece.per_point["rows"]) for _, piece in sent[:3])
+    timely = sum(len(chunk.per_point["rows"]) for _, chunk in sent[:3])
     assert (found.status[:timely] == "optimal").all()
     assert (found.status[timely:] != "optimal").any()
-    lefts = [piece.time_limit for _, piece in sent]
+    lefts = [chunk.time_limit for _, chunk in sent]
     assert lefts == sorted(lefts, reverse=True)
     assert lefts[-1] < lefts[0] <= 600.0
 
 
-def test_progress_is_updated_piece_by_piece():
+def test_progress_is_updated_chunk_by_chunk():
     solve = engine_of(GradientBoostingClassifier(n_estimators=5, random_state=0), *small())
     told = []
     with parallel_config(**LOKY):
         solve(np.arange(60), progress=told.append)
-    assert len(told) == 2 * _workers.PIECES_PER_WORKER
+    assert len(told) == 2 * _workers.CHUNKS_PER_WORKER
     assert told == sorted(told)
     assert told[-1] == 60
 
@@ -383,7 +383,7 @@ def test_training_rows_are_not_sent(monkeypatch, constraints):
     sent = in_this_process(monkeypatch)
     with parallel_config(**LOKY):
         explainer.explain(X[:10])
-    assert sum(piece.per_point["rows"].nbytes for _, piece in sent) == X[:10].nbytes
+    assert sum(chunk.per_point["rows"].nbytes for _, chunk in sent) == X[:10].nbytes
     assert len({id(shared) for shared, _ in sent}) == 1
     assert len(sent[0][0]) < X.nbytes / 50
 
@@ -465,7 +465,7 @@ def test_results_from_before_a_death_are_kept(monkeypatch):
     monkeypatch.setattr(_workers, "Parallel", broken_after_some)
     with parallel_config(**LOKY):
         assert_same(solve(np.arange(60)), expected)
-    assert [piece.per_point["rows"].tobytes() for _, piece in sent] == [
+    assert [chunk.per_point["rows"].tobytes() for _, chunk in sent] == [
         X[which].tobytes() for which in _workers._equal_parts(60, 2)
     ]
 

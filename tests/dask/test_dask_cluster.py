@@ -17,7 +17,7 @@ imported("distributed")
 import dask.dataframe as dd  # noqa: E402
 
 from fcca.dask import distill  # noqa: E402
-from fcca.dask._dask_pieces import DaskPieces  # noqa: E402
+from fcca.dask._dask_chunks import DaskChunks  # noqa: E402
 from fcca.dask._partitions import PartitionedTable  # noqa: E402
 
 
@@ -45,8 +45,8 @@ def failing_at_first(rows: Rows, folder):
     return Sum(len(rows.X))
 
 
-def pieces_of(client, n=12, **options):
-    return DaskPieces(PartitionedTable(dd.from_pandas(numbers(240), npartitions=n), "label", "weight"), client, **options)
+def chunks_of(client, n=12, **options):
+    return DaskChunks(PartitionedTable(dd.from_pandas(numbers(240), npartitions=n), "label", "weight"), client, **options)
 
 
 def assert_idle_and_usable(client):
@@ -55,38 +55,38 @@ def assert_idle_and_usable(client):
     while any(client.processing().values()) or client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    assert pieces_of(client).sum("Rows", slowly_counted, 0.0).n == 240
+    assert chunks_of(client).sum("Rows", slowly_counted, 0.0).n == 240
 
 
 def test_ctrl_c_releases_all_tasks(client):
-    pieces = pieces_of(client, n=60)
+    chunks = chunks_of(client, n=60)
     interruption = threading.Timer(0.7, signal.raise_signal, [signal.SIGINT])
     begin = time.monotonic()
     interruption.start()
     with pytest.raises(KeyboardInterrupt):
-        pieces.sum("Rows", slowly_counted, 1.0)
+        chunks.sum("Rows", slowly_counted, 1.0)
     assert time.monotonic() - begin < 20  # all of it takes thirty seconds, however fast the machine
     assert_idle_and_usable(client)
 
 
 def test_an_error_releases_all_tasks(client, tmp_path):
     with pytest.raises(OSError, match="the disk was busy"):
-        pieces_of(client, retries=0).sum("Rows", failing_at_first, tmp_path)
+        chunks_of(client, retries=0).sum("Rows", failing_at_first, tmp_path)
     assert_idle_and_usable(client)
 
 
 def test_a_persisted_table_outlives_an_error(client, tmp_path):
     frame = numbers(240)
     ddf = client.persist(dd.from_pandas(frame, npartitions=20))
-    pieces = DaskPieces(PartitionedTable(ddf, "label", "weight"), client, retries=0)
+    chunks = DaskChunks(PartitionedTable(ddf, "label", "weight"), client, retries=0)
     with pytest.raises(OSError, match="the disk was busy"):
-        pieces.sum("Rows", failing_at_first, tmp_path)
+        chunks.sum("Rows", failing_at_first, tmp_path)
     assert client.compute(ddf["weight"].sum()).result() == frame["weight"].sum()
-    assert pieces.sum("Rows", slowly_counted, 0.0).n == 240
+    assert chunks.sum("Rows", slowly_counted, 0.0).n == 240
 
 
 def test_failed_tasks_are_repeated(client, tmp_path):
-    assert pieces_of(client, retries=1).sum("Rows", failing_at_first, tmp_path).n == 240
+    assert chunks_of(client, retries=1).sum("Rows", failing_at_first, tmp_path).n == 240
 
 
 @pytest.mark.parametrize("asked", ["cluster", None], ids=["cluster", "threads"])
@@ -105,19 +105,19 @@ def test_progress_counts_partitions(asked, request, monkeypatch):
 
     client = None if asked is None else request.getfixturevalue("client")
     with _progress.shown_on(Shown()):
-        pieces_of(client, 5).sum("Rows", slowly_counted, 0.0)
+        chunks_of(client, 5).sum("Rows", slowly_counted, 0.0)
     assert told[0] == ("Rows", 5)
     assert told[1:] == [1, 2, 3, 4, 5]
 
 
 def test_the_active_client_is_used_unless_another_scheduler_is_configured(client):
     with client.as_current():
-        assert pieces_of(None).client is client
+        assert chunks_of(None).client is client
         with dask.config.set(scheduler="threads"):
-            assert pieces_of(None).client is None
+            assert chunks_of(None).client is None
     with dask.config.set(scheduler="synchronous"):
-        assert pieces_of(None).client is None
-        assert pieces_of(client).client is client
+        assert chunks_of(None).client is None
+        assert chunks_of(client).client is client
 
 
 # --- traffic ------------------------------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def test_traffic_does_not_grow_with_the_rows(client, tmp_path):
 
 def test_a_broadcast_reaches_each_worker_once(client):
     ballast = np.random.default_rng(0).bytes(1_000_000)
-    crossed = crossing(client, lambda: pieces_of(client, 16).sum("Rows", with_ballast, ballast))
+    crossed = crossing(client, lambda: chunks_of(client, 16).sum("Rows", with_ballast, ballast))
     # From here to the scheduler, from there to one worker, and from that to the other.
     assert crossed < 3.5 * len(ballast)
 

@@ -26,7 +26,7 @@ imported("distributed")
 import dask.dataframe as dd  # noqa: E402
 
 from fcca.dask import distill  # noqa: E402
-from fcca.dask._dask_pieces import DaskPieces  # noqa: E402
+from fcca.dask._dask_chunks import DaskChunks  # noqa: E402
 from fcca.dask._local_black_box import sampled  # noqa: E402
 from fcca.dask._partitions import PartitionedTable  # noqa: E402
 
@@ -107,7 +107,7 @@ def test_partitions_that_dask_reads_as_one_give_the_same(tmp_path):
     table = PartitionedTable(ddf, "label", None)
     assert table.n_partitions < ddf.npartitions == 10
     rows = frame.iloc[np.sort(np.random.default_rng(0).choice(400, 50, replace=False))]
-    drawn = sampled(DaskPieces(table), 50, random_state=0)
+    drawn = sampled(DaskChunks(table), 50, random_state=0)
     assert np.array_equal(drawn.X.to_numpy(), rows[["x0", "x1"]].to_numpy())
     assert np.array_equal(drawn.y, rows["label"])
     two = frame[["x0", "x1", "label"]]
@@ -179,7 +179,7 @@ def test_categories_that_the_black_box_does_not_store_are_collected_from_all_par
 def test_the_sample_depends_on_neither_partitions_nor_workers(client):
     frame = numbers(500)
     drawn = [
-        sampled(DaskPieces(PartitionedTable(in_parts(frame, n), "label", "weight"), asked), 60, seed)
+        sampled(DaskChunks(PartitionedTable(in_parts(frame, n), "label", "weight"), asked), 60, seed)
         for n, asked, seed in [(1, None, 0), (4, client, 0), (7, None, 0), (4, None, 1)]
     ]
     for other in drawn[1:3]:

@@ -292,7 +292,7 @@ def test_weights_reach_the_target_model(estimator, data):
 
 
 def test_what_time_leaves_unproven_is_said_and_left_out(frozen, data):
-    with pytest.warns(UnfinishedSearchWarning), pytest.raises(NoCounterfactualError, match="raise time_limit"):
+    with pytest.warns(UnfinishedSearchWarning), pytest.raises(NoCounterfactualError, match="Raise time_limit"):
         FCCADiscretizer(frozen, time_limit=0).fit(*data)
 
 
@@ -346,7 +346,7 @@ def put(value):
         ({"n_jobs": 0}, InvalidInputError, "n_jobs"),
         ({"merge_tolerance": "much"}, ValueError, "merge_tolerance"),
         ({"estimator": LinearSVC}, (TypeError, ValueError), "estimator|LinearSVC|type"),
-        ({"p0": 0.9999999, "p1": 1.0}, NoCounterfactualError, "widen the band"),
+        ({"p0": 0.9999999, "p1": 1.0}, NoCounterfactualError, "Lower p0 or raise p1"),
     ],
 )
 def test_bad_parameters_are_named(options, error, words, data):
@@ -446,7 +446,7 @@ def test_a_frozen_model_of_other_columns_is_refused(frozen, data):
 
 def test_labels_that_the_model_does_not_know_are_said(frozen, data):
     X, y = data
-    with pytest.raises(NoCounterfactualError, match=r"those of y are \['no'"):
+    with pytest.raises(NoCounterfactualError, match=r"the classes of y are \['no'"):
         FCCADiscretizer(frozen).fit(X, np.where(y == 1, "yes", "no"))
 
 

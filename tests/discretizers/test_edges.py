@@ -33,7 +33,7 @@ def parquet(tmp_path):
     ("label", "options", "said"),
     [
         ("y", {"rows_at_a_time": 0}, "rows_at_a_time must be a whole number of at least 1, got 0"),
-        ("y", {"columns": "a"}, "columns must be a list of names, got the text 'a'"),
+        ("y", {"columns": "a"}, "columns must be a list of names, got the string 'a'"),
         ("z", {}, r"rows\.parquet has no column 'z'\. Its columns are \['a', 'b', 'y'\]"),
         ("y", {"columns": ["a", "c"]}, "has no column 'c'"),
         ("y", {"columns": ["a", "y"]}, "'y' is given twice"),
@@ -184,8 +184,8 @@ def test_held_out_rows_keep_their_weights_out_of_the_tree():
 
     def found(weight_of_held_out):
         given = np.where(held_out, weight_of_held_out, weight)
-        pieces = [Rows(X[at], y[at], given[at], held_out[at]) for at in np.array_split(np.arange(len(y)), 3)]
-        return distill(pieces, FCCADiscretizer(FrozenEstimator(model)))
+        chunks = [Rows(X[at], y[at], given[at], held_out[at]) for at in np.array_split(np.arange(len(y)), 3)]
+        return distill(chunks, FCCADiscretizer(FrozenEstimator(model)))
 
     expected = FCCADiscretizer(FrozenEstimator(model)).fit(X[~held_out], y[~held_out], weight[~held_out])
     for streamed in (found(weight), found(50 * weight)):

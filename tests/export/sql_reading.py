@@ -37,33 +37,33 @@ class Statement:
     ----------
     names : set of str
     texts : set of str
-        Joined where the statement joins pieces, with characters that are given by their codes.
+        Joined where the statement joins chunks, with characters that are given by their codes.
     """
 
     def __init__(self, text: str, dialect: str) -> None:
         opening, closing, self.name_escapes, self.text_escapes = QUOTES[dialect]
         self.text, self.dialect, self.at = text, dialect, 0
         self.names: set[str] = set()
-        pieces: list[tuple[str, str]] = []  # what it is, and its text
+        chunks: list[tuple[str, str]] = []  # what it is, and its text
         while self.at < len(text):
             character = text[self.at]
             if character == opening:
                 name = self._quoted(closing, self.name_escapes, doubled=dialect != "bigquery")
                 self.names.add(name)
-                pieces.append(("name", name))
+                chunks.append(("name", name))
             elif character == "'":
-                pieces.append(("text", self._quoted("'", self.text_escapes, doubled=dialect not in ("bigquery", "spark"))))
+                chunks.append(("text", self._quoted("'", self.text_escapes, doubled=dialect not in ("bigquery", "spark"))))
             else:
                 is_plain = PLAIN.match(character) or character in ARRAYS.get(dialect, "")
                 assert is_plain, f"{character!r} stands outside of all quotes"
-                pieces.append(("other", character))
+                chunks.append(("other", character))
                 self.at += 1
-        outside = "".join(part if kind == "other" else " ' " for kind, part in pieces)
+        outside = "".join(part if kind == "other" else " ' " for kind, part in chunks)
         words = set(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", re.sub(r"\b\d+(\.\d+)?(e-?\d+)?\b", "0", outside)))
         assert words <= KEYWORDS, words - KEYWORDS
         assert "--" not in outside
         assert "/*" not in outside
-        self.texts = _joined(pieces)
+        self.texts = _joined(chunks)
 
     def _quoted(self, closing: str, escapes: bool, *, doubled: bool) -> str:
         found, self.at = "", self.at + 1
@@ -96,10 +96,10 @@ class Statement:
         return (BACKSLASHED | (ONLY_GOOGLE if self.dialect == "bigquery" else {}))[after]
 
 
-def _joined(pieces: list[tuple[str, str]]) -> set[str]:
+def _joined(chunks: list[tuple[str, str]]) -> set[str]:
     """All texts; ``'a' + NCHAR(10) + 'b'`` is one."""
     line, texts = "", []
-    for kind, part in pieces:
+    for kind, part in chunks:
         if kind == "text":
             texts.append(part)
         line += {"name": "\x01", "text": "\x02", "other": part}[kind]

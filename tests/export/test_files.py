@@ -180,7 +180,7 @@ def others():
     yield "in gtre", FCCAClassifier(GTREDiscretizer(model), fit_to="target").fit(X, y), X
     yield "midpoints", MidpointDiscretizer(max_thresholds=5).fit(X), X
     yield "tree", OptimalTreeClassifier(max_depth=2, class_weight={0: 1, 1: 3}).fit(X, y), X
-    yield "pieces", FCCADiscretizer(frozen).partial_fit(X, y), X
+    yield "chunks", FCCADiscretizer(frozen).partial_fit(X, y), X
     yield "streamed", distill([(X, y)], FCCADiscretizer(frozen)), X
     yield "decided", FCCAClassifier(FCCADiscretizer(FrozenEstimator(decide_at(model, 0.3)))).fit(X, y), X
     yield "pipeline", make_pipeline(FCCADiscretizer(model), OptimalTreeClassifier(max_depth=2)).fit(X, y), X
@@ -209,7 +209,7 @@ def test_every_other_estimator_comes_back_as_it_was(tmp_path):
         if hasattr(estimator, "selection_path_"):
             pd.testing.assert_frame_equal(loaded.selection_path_, estimator.selection_path_)
             assert isinstance(estimator.selection_path_, pd.DataFrame)
-        if name == "pieces":
+        if name == "chunks":
             assert loaded.partial_fit(*table(False)).thresholds_ == estimator.thresholds_
             assert hasattr(estimator, "_partial_fit")  # what was saved stays as it is
 
@@ -341,7 +341,9 @@ def test_a_file_replaced_by_a_pipe_is_not_waited_for(read, tmp_path, monkeypatch
 def test_large_files_are_refused_before_reading(read, tmp_path):
     with open(tmp_path / "large.json", "wb") as file:
         file.truncate(4 * 2**30 + 1)  # takes no place on the disk
-    with pytest.raises(InvalidInputError, match=r"large\.json has 4,294,967,297 bytes; files of at most 4,294,967,296"):
+    with pytest.raises(
+        InvalidInputError, match=r"large\.json has 4,294,967,297 bytes, more than the limit of 4,294,967,296"
+    ):
         read(tmp_path / "large.json")
 
 

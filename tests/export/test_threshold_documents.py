@@ -79,7 +79,7 @@ DAMAGES = {
     "an unknown category": (put("conditions", SET, "categories", to=["yacht"]), "not a category"),
     "a kind that is a list": (put("conditions", CUT, "kind", to=["cut"]), "no 'kind'"),
     "a cut of labels": (put("conditions", CUT, "feature", to=1), "no threshold|sorted"),
-    "a name that is a number": (put("feature_names", 0, to=7), "must be texts"),
+    "a name that is a number": (put("feature_names", 0, to=7), "must be strings"),
     "the name of another column": (put("columns", 0, "name", to=document()["feature_names"][1]), "in 'columns'"),
     "more names": (lambda given: given["feature_names"].append("x"), "5 names for 4 columns"),
     "columns that are a text": (put("columns", to="all"), "no 'columns'"),
@@ -103,7 +103,7 @@ def test_tables_too_large_are_neither_read_nor_written(monkeypatch):
     text = json.dumps(document())
     table = ThresholdTable.from_json(text)
     monkeypatch.setattr(_document, "LARGEST", 100)
-    with pytest.raises(InvalidInputError, match="characters; a threshold table has at most 100"):
+    with pytest.raises(InvalidInputError, match="characters, but a threshold table has at most 100"):
         ThresholdTable.from_json(text)
     with pytest.raises(InvalidInputError, match="Keep fewer conditions"):
         table.to_json()

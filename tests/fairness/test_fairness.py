@@ -85,7 +85,7 @@ def test_rules_count_for_costs_but_not_for_the_sign_of_bias():
         assert np.isnan(found.groups.loc[0, "mean_cost"])
         assert found.constraints == tuple(rules)
         assert "3 proven to have none" in repr(found)
-        assert "No change leads to yes: 0 3 of 3 (100%). The costs are those of the other rows." in repr(found)
+        assert "No change leads to yes: 0 3 of 3 (100%). The costs are for the other rows only." in repr(found)
         assert found.groups["infeasible_share"].tolist() == pytest.approx([1.0, np.nan], nan_ok=True)
     assert explainer.constraints == tuple(rules)  # as they were
 
@@ -178,11 +178,11 @@ def test_the_frame_ends_with_all_groups():
         ({"favourable": "maybe"}, "favourable='maybe' must be one of the classes: \\['no', 'yes'\\]"),
         ({"max_rows": 0}, "max_rows must be a whole number of at least 1, got 0"),
         ({"groups": [0, 1]}, "7 rows\\), got 2"),
-        ({"groups": ["a"] * 7}, "one value only, 'a'"),
-        ({"sensitive": ["a"] * 6 + ["b"], "groups": ["a"] * 7}, "given by name"),
+        ({"groups": ["a"] * 7}, "only one value, 'a'"),
+        ({"sensitive": ["a"] * 6 + ["b"], "groups": ["a"] * 7}, "only if 'sensitive' is the name of a column"),
         ({"sensitive": 3}, "one value per row, got 3"),
-        ({"X": pd.DataFrame({"male": [0, 1], "income": [9, 10]})}, "All 2 rows are predicted as 'yes' already"),
-        ({"X": pd.DataFrame({"male": [0, 0], "income": [1, 10]})}, "one value only, 0"),
+        ({"X": pd.DataFrame({"male": [0, 1], "income": [9, 10]})}, "All 2 rows are already predicted as 'yes'"),
+        ({"X": pd.DataFrame({"male": [0, 0], "income": [1, 10]})}, "only one value, 0"),
         ({"constraints": ["male"]}, "constraints must be rules"),
     ],
 )
@@ -280,7 +280,7 @@ def test_four_fifths_is_four_fifths(selected, passes):
     ("arguments", "message"),
     [
         (([1, 0], [1, 0], ["a", "b"], 2), "favourable=2 must be one of the labels"),
-        (([1, 0], [1, 0], ["a", "a"], 1), "one value only"),
+        (([1, 0], [1, 0], ["a", "a"], 1), "only one value"),
         (([1, 0], [1], ["a", "b"], 1), r"y_true and y_pred must have the same number of rows \(2 and 1\)"),
         (([1, 0], [1, 0], ["a"], 1), "2 rows\\), got 1"),
         (([1, 0], [1, 0], "ab", 1), "one value per row"),

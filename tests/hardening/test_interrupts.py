@@ -104,7 +104,7 @@ def test_ctrl_c_at_random_moments_is_heard_within_a_second(files, name):
 
 
 def test_ctrl_c_waits_for_no_more_than_one_library_to_be_imported(monkeypatch):
-    """Pieces of imports, between which it is heard."""
+    """Chunks of imports, between which it is heard."""
     imported = []
 
     def importing(name: str) -> None:

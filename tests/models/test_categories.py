@@ -408,7 +408,7 @@ def test_unsupported_models_are_refused(table):
     with pytest.raises(UnsupportedModelError, match="None and NaN"):
         read_model(by_name.fit(both.drop(columns=["many"]), y))
     numbers = X[["steady"]].assign(text=X["whole"].astype(object))
-    with pytest.raises(UnsupportedModelError, match="number dtype"):
+    with pytest.raises(UnsupportedModelError, match="numeric dtype"):
         read_model(by_name.fit(numbers, y))
 
 

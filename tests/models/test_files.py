@@ -7,6 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -16,6 +17,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from fcca import read_model
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
 from fcca.models import load_model
+from fcca.models.files._catboost_file import check_steps
 from fcca.models.files._sklearn_objects import check_sklearn_objects
 from fcca.tables import PowerOfTwoScaler
 from models.fidelity import label_differences, random_table, rows_on_the_cuts
@@ -268,3 +270,29 @@ def test_a_parent_outside_of_a_tree_is_damage(table, tmp_path, booster):
     (tmp_path / "damaged.json").write_text(json.dumps(document))
     with pytest.raises(InvalidInputError, match="parent outside of its nodes"):
         load_model(tmp_path / "damaged.json")
+
+
+@pytest.mark.parametrize("policy", ["Depthwise", "Lossguide", "SymmetricTree"])
+def test_a_step_outside_of_a_catboost_tree_is_damage(tmp_path, policy):
+    """CatBoost reads outside its arrays for it, so that a trial may pass by chance."""
+    X, y = load_iris(return_X_y=True)
+    catboost = imported("catboost")
+    model = catboost.CatBoostClassifier(2, depth=3, grow_policy=policy, verbose=0, allow_writing_files=False).fit(X, y)
+    model.save_model(tmp_path / "model.cbm")
+    np.testing.assert_array_equal(load_model(tmp_path / "model.cbm").predict(X), model.predict(X).ravel())
+    content = (tmp_path / "model.cbm").read_bytes()
+    damaged = {}
+    for at in range(len(content) // 2, len(content)):
+        other = content[:at] + bytes([content[at] ^ 0x39]) + content[at + 1 :]
+        try:
+            check_steps(other)
+        except ValueError as error:
+            damaged[str(error)] = other
+    if policy == "SymmetricTree":  # no steps
+        assert set(damaged) <= {"its table of trees is damaged"}
+        return
+    assert set(damaged) >= {"a tree has a step outside of its nodes", "its trees overlap", "a leaf has no value"}
+    for problem, other in damaged.items():
+        (tmp_path / "damaged.cbm").write_bytes(other)
+        with pytest.raises(InvalidInputError, match=problem):
+            load_model(tmp_path / "damaged.cbm", trusted=True)

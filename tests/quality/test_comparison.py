@@ -129,7 +129,8 @@ def test_advised_trees_were_grown_and_are_better(holds_out):
     tried = tried_trees(comparison, training, held_out)
     assert {"criterion": "log_loss"} in [tree.parameters for tree in tried]
     for tree in tried:
-        grown = clone(classifier.tree_).set_params(**tree.parameters).fit(training.B, y)
+        settings = {f"tree__{name}": value for name, value in tree.parameters.items()}
+        grown = clone(classifier).set_params(**settings).fit(X, y).tree_
         assert grown.n_leaves_ == tree.leaves > 1
         assert tree.figures.auc > tree.before.auc + 0.01
         assert tree.is_held_out is holds_out

@@ -82,8 +82,10 @@ def test_the_tree_of_a_choice_is_the_one_that_a_fresh_fit_grows(case):
     B, y, weight, _ = learned_from(classifier)
     inputs = checked_input(classifier, None, None, None, None, None, None)
     labels, answers = inputs.training.y.tolist(), inputs.training.predictions.tolist()
+    probability = classifier.discretizer_.estimator_.predict_proba(classifier.training_data().X)
     for level in levels_of(data, "k"):
-        tree = clone(classifier.tree_).fit(B[:, level["kept"]], y, sample_weight=weight)
+        learned = {"probability": probability} if classifier.fit_to_ == "probability" else {}
+        tree = clone(classifier.tree_).fit(B[:, level["kept"]], y, sample_weight=weight, **learned)
         predicted = tree.predict(B[:, level["kept"]]).tolist()
         shown = [answered(data, level, rows, i) for i in range(len(rows["number"]))]
         assert [data["classes"][code] for code in shown] == list(map(str, predicted))
@@ -97,7 +99,9 @@ def test_the_same_thresholds_share_one_tree_on_both_sliders(monkeypatch):
     classifier = FCCAClassifier(FCCADiscretizer(stumps())).fit(*fitted("breast cancer")[1])
     n = len(classifier.discretizer_.thresholds_)
     grown = []
-    monkeypatch.setattr(_levels, "_grown", lambda tree, B, *rest: grown.append(B.shape[1]) or tree.fit(B, rest[0]))
+    monkeypatch.setattr(
+        _levels, "_grown", lambda tree, rows, *rest: grown.append(rows.B.shape[1]) or tree.fit(rows.B, rows.y)
+    )
     data, _ = documents(classifier, Q=np.linspace(0, 1, 21), n_thresholds=range(1, n + 1))
     kept = {tuple(level["kept"]) for axis in data["axes"] for level in axis["levels"]}
     both = {tuple(level["kept"]) for level in levels_of(data)} & {tuple(level["kept"]) for level in levels_of(data, "k")}

@@ -161,7 +161,9 @@ def test_a_gap_is_said_to_be_among_the_rest_until_only_present_values_are_left()
 def test_levels_that_keep_the_same_thresholds_share_one_tree(monkeypatch):
     classifier, _ = fitted("breast cancer")
     grown = []
-    monkeypatch.setattr(_levels, "_grown", lambda tree, B, *rest: grown.append(B.shape[1]) or tree.fit(B, rest[0]))
+    monkeypatch.setattr(
+        _levels, "_grown", lambda tree, rows, *rest: grown.append(rows.B.shape[1]) or tree.fit(rows.B, rows.y)
+    )
     data, _ = documents(classifier, Q=np.linspace(0, 1, 41))
     kept = {tuple(level["kept"]) for level in levels_of(data)}
     assert len(kept) < len(levels_of(data))

@@ -74,7 +74,7 @@ def test_of_many_classes_it_is_the_lead_over_the_best_other_one():
 @pytest.mark.parametrize("share", ["10", "ten%", "0%", "101%", 0, -0.1, 1.5, True, None, float("nan")])
 def test_invalid_shares_are_refused(share):
     X, y = numbers(50)
-    with pytest.raises(InvalidInputError, match="A share must be above 0 and up to 1"):
+    with pytest.raises(InvalidInputError, match="A share must be above 0 and at most 1"):
         share_margin(LogisticRegression().fit(X, y), X, share)
 
 

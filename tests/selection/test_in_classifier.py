@@ -178,7 +178,7 @@ def test_ways_to_choose_a_number():
 
 def test_contradictory_parameters_are_refused(classifier, fitted, data):
     X, y = data
-    with pytest.raises(InvalidInputError, match="says how many, too"):
+    with pytest.raises(InvalidInputError, match="also sets the number of thresholds"):
         FCCAClassifier(FCCADiscretizer(selection=OptimalSelection(2)), n_thresholds=3).fit(X, y)
     for n in (0, 2.5, "all"):
         with pytest.raises(ValueError, match="n_thresholds"):
@@ -242,11 +242,11 @@ def test_rows_of_weight_zero_are_in_no_fold():
 
 @pytest.mark.parametrize("choose", [choose_n_thresholds, choose_granularity])
 def test_a_path_that_cannot_be_chosen_from_is_refused(choose):
-    with pytest.raises(InvalidInputError, match="it lacks"):
+    with pytest.raises(InvalidInputError, match="it has no column"):
         choose(pd.DataFrame({"accuracy": [0.9]}))
     columns = ["n_thresholds", "lambda0", "Q", "thresholds", "accuracy", "accuracy_se"]
     columns += ["accuracy_all", "log_loss", "log_loss_all"]
-    with pytest.raises(InvalidInputError, match="no line"):
+    with pytest.raises(InvalidInputError, match="no lines"):
         choose(pd.DataFrame(columns=columns))
 
 

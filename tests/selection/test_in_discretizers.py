@@ -92,7 +92,7 @@ def test_a_selection_that_fails_leaves_all_as_it_was(discretizer, data):
     before = fitted.thresholds_
     with pytest.raises(InvalidInputError, match="unknown condition 'x > 1'"):
         fitted.set_selection(OptimalSelection(2, keep=["x > 1"]), X, y)
-    with pytest.raises(InvalidInputError, match="give X and y"):
+    with pytest.raises(InvalidInputError, match="Give X and y"):
         fitted.set_selection(OptimalSelection(2))
     with pytest.raises(InvalidInputError, match="same number of rows"):
         fitted.set_selection(OptimalSelection(2), X, y[1:])

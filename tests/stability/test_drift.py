@@ -330,8 +330,8 @@ def test_rows_may_come_as_arrays_codes_lists_and_polars():
         (lambda X: (table(), X.iloc[:0], X), "X_reference has no rows"),
         (lambda X: (table(), X, []), r"X_new must be a table of rows and columns, got shape \(0,\)"),
         (lambda X: (table(), X, X["age"]), r"X_new must be a table of rows and columns, got shape \(400,\)"),
-        (lambda X: (table(), X, X.drop(columns="age")), "The thresholds are on other columns: X_new lacks 'age'"),
-        (lambda X: (table(), X, X.assign(more=1)), "X_new has 'more' in addition"),
+        (lambda X: (table(), X, X.drop(columns="age")), "The thresholds are on different columns: X_new lacks 'age'"),
+        (lambda X: (table(), X, X.assign(more=1)), "X_new also has 'more'"),
         (
             lambda X: (table(), X[["age", "income", "purpose", "grade"]], X),
             "X_reference has the right columns in another order",

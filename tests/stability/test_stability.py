@@ -255,7 +255,7 @@ def test_a_column_that_only_samples_use_is_listed_with_0_conditions():
 def test_a_constant_column_has_no_condition():
     X, y = flowers()
     X = X.iloc[:, :2].assign(same=1.0)
-    with pytest.warns(UserWarning, match=r"1 column\(s\) have one value only") as warned:
+    with pytest.warns(UserWarning, match=r"1 column\(s\) have only one value") as warned:
         found = bootstrap(MidpointDiscretizer(max_thresholds=1), X, y, n_samples=3)
     assert len(warned) == 1  # of the fit on all rows, not of every sample
     assert "same" not in found.columns_frame()["column"].tolist()

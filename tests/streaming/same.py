@@ -1,4 +1,4 @@
-"""Rows in pieces beside the same rows at once."""
+"""Rows in chunks beside the same rows at once."""
 
 import itertools
 import warnings
@@ -15,30 +15,30 @@ from fcca.streaming import distill
 
 
 def cut_up(X, y, weight=None, ends=()):
-    """The table in pieces that end at these rows; of equal ends one piece is empty."""
+    """The table in chunks that end at these rows; of equal ends one chunk is empty."""
     bounds = [0, *ends, len(y)]
-    pieces = []
+    chunks = []
     for begin, end in itertools.pairwise(bounds):
         rows = np.arange(begin, end)
-        piece = (_safe_indexing(X, rows), _safe_indexing(y, rows))
-        pieces.append(piece if weight is None else (*piece, np.asarray(weight)[rows]))
-    return pieces
+        chunk = (_safe_indexing(X, rows), _safe_indexing(y, rows))
+        chunks.append(chunk if weight is None else (*chunk, np.asarray(weight)[rows]))
+    return chunks
 
 
 def ways_to_cut(X, y, weight=None, seed=0):
-    """Pieces of many sizes: even ones, odd ones with empty ones and single rows among them, in another order, by label."""
+    """Chunks of many sizes: even ones, odd ones with empty ones and single rows among them, in another order, by label."""
     n = len(y)
     rng = np.random.default_rng(seed)
     odd = np.sort(np.append(rng.integers(0, n + 1, 5), [0, 1, 1, n // 2, n]))
     yield "thirds", cut_up(X, y, weight, [n // 3, 2 * n // 3])
-    in_odd_pieces = cut_up(X, y, weight, odd)
-    yield "odd pieces", in_odd_pieces
-    yield "another order", [in_odd_pieces[at] for at in rng.permutation(len(in_odd_pieces))]
+    in_odd_chunks = cut_up(X, y, weight, odd)
+    yield "odd chunks", in_odd_chunks
+    yield "another order", [in_odd_chunks[at] for at in rng.permutation(len(in_odd_chunks))]
     by_label = np.argsort(np.asarray(y), kind="stable")
     labels = np.asarray(y)[by_label]
     ends = np.flatnonzero(labels[1:] != labels[:-1]) + 1
     sorted_weight = None if weight is None else np.asarray(weight)[by_label]
-    yield "one label a piece", cut_up(_safe_indexing(X, by_label), _safe_indexing(y, by_label), sorted_weight, ends)
+    yield "one label a chunk", cut_up(_safe_indexing(X, by_label), _safe_indexing(y, by_label), sorted_weight, ends)
 
 
 def single_rows(X, y, weight=None):
@@ -55,13 +55,13 @@ def at_once(X, y, model, weight=None, tree=None, fit_to=None, n_thresholds=None,
         return FCCAClassifier(discretizer, tree, fit_to=fit_to, n_thresholds=n_thresholds).fit(X, y, sample_weight=weight)
 
 
-def in_pieces(pieces, model, tree=None, fit_to=None, n_thresholds=None, verbose=0, **parameters):
-    """The classifier from pieces."""
+def in_chunks(chunks, model, tree=None, fit_to=None, n_thresholds=None, verbose=0, **parameters):
+    """The classifier from chunks."""
     discretizer = FCCADiscretizer(FrozenEstimator(model), **parameters)
     tree = OptimalTreeClassifier(max_depth=2) if tree is None else tree
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstantFeatureWarning)
-        return distill(pieces, discretizer, tree, fit_to=fit_to, n_thresholds=n_thresholds, verbose=verbose)
+        return distill(chunks, discretizer, tree, fit_to=fit_to, n_thresholds=n_thresholds, verbose=verbose)
 
 
 def assert_same(streamed, whole, X):

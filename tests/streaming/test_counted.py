@@ -67,10 +67,12 @@ def test_keys_are_equal_exactly_where_no_condition_label_or_answer_differs(table
 def test_counts_of_two_parts_are_those_of_the_whole_in_any_order(table, seed, at):
     X, label, answer, weight = _rows(seed)
     coder = RowCoder.of(table, 3, 2)
-    whole = coder.count(X, label, answer, weight)
-    first, second = (coder.count(X[part], label[part], answer[part], weight[part]) for part in (slice(at), slice(at, None)))
-    for both in (first + second, second + first, coder.none() + first + second):
-        for name in ("keys", "n_rows", "weight"):
+    soft = np.random.default_rng(seed).integers(0, 17, (len(X), 3)).astype(float)
+    whole = coder.count(X, label, answer, weight, soft)
+    parts = (slice(at), slice(at, None))
+    first, second = (coder.count(X[part], label[part], answer[part], weight[part], soft[part]) for part in parts)
+    for both in (first + second, second + first, coder.none(3) + first + second):
+        for name in ("keys", "n_rows", "weight", "soft"):
             assert np.array_equal(getattr(both, name), getattr(whole, name))
             assert getattr(both, name).dtype == getattr(whole, name).dtype
 
@@ -137,9 +139,9 @@ def test_many_rows_and_conditions(seed):
     coder = RowCoder.of(table, 4, 3)
     label, answer = rng.integers(0, 4, n), rng.integers(0, 3, n)
     ends = np.sort(rng.integers(0, n, 9))
-    pieces = [coder.count(*(part[a:b] for part in (X, label, answer))) for a, b in zip([0, *ends], [*ends, n], strict=True)]
-    total = pieces[0]
-    for piece in pieces[1:]:
-        total = total + piece
+    chunks = [coder.count(*(part[a:b] for part in (X, label, answer))) for a, b in zip([0, *ends], [*ends, n], strict=True)]
+    total = chunks[0]
+    for chunk in chunks[1:]:
+        total = total + chunk
     assert np.array_equal(total.keys, coder.count(X, label, answer).keys)
     assert _found(coder, table, total) == _distinct(table, X, label, answer, np.ones(n))

@@ -1,4 +1,4 @@
-"""Distances taken from the data: the same from pieces as from all rows, and from weights as from rows written twice."""
+"""Distances taken from the data: the same from chunks as from all rows, and from weights as from rows written twice."""
 
 import numpy as np
 import pandas as pd
@@ -11,10 +11,10 @@ from sklearn.preprocessing import StandardScaler
 
 from fcca import FCCADiscretizer
 from fcca.counterfactuals import _distance_units
-from fcca.discretizers import LocalPieces
+from fcca.discretizers import LocalChunks
 from fcca.exceptions import InvalidInputError
 from mixed_tables import loans
-from streaming.same import assert_same, at_once, cut_up, in_pieces, numbers, ways_to_cut
+from streaming.same import assert_same, at_once, cut_up, in_chunks, numbers, ways_to_cut
 
 SCALES = ["range", "rank", "mad", {"income": 0.7, "age": 11.0}]
 
@@ -37,23 +37,23 @@ def _weights(n):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("scale", SCALES, ids=str)
-def test_pieces_give_what_all_rows_at_once_give(scale, weighted):
+def test_chunks_give_what_all_rows_at_once_give(scale, weighted):
     X, y = _table()
     weight = _weights(len(y)) if weighted else None
     model = _model(X, y)
     whole = at_once(X, y, model, weight, scale=scale)
     assert whole.discretizer_.category_distance_ not in (0.0, 1.0)
-    for _, pieces in ways_to_cut(X, y, weight):
-        assert_same(in_pieces(pieces, model, scale=scale), whole, X)
+    for _, chunks in ways_to_cut(X, y, weight):
+        assert_same(in_chunks(chunks, model, scale=scale), whole, X)
 
 
 @pytest.mark.parametrize("scale", ["mad", {"x0": 0.4, "x3": 7.0}], ids=str)
-def test_pieces_of_a_linear_model_give_what_all_rows_at_once_give(scale):
+def test_chunks_of_a_linear_model_give_what_all_rows_at_once_give(scale):
     X, y = numbers(60)
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
     whole = at_once(X, y, model, scale=scale)
-    for _, pieces in ways_to_cut(X, y):
-        assert_same(in_pieces(pieces, model, scale=scale), whole, X)
+    for _, chunks in ways_to_cut(X, y):
+        assert_same(in_chunks(chunks, model, scale=scale), whole, X)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -63,12 +63,12 @@ def test_partial_fit_gives_what_fit_gives(scale, weighted):
     weight = _weights(len(y)) if weighted else None
     model = FrozenEstimator(_model(X, y))
     whole = FCCADiscretizer(model, scale=scale).fit(X, y, weight)
-    for _, pieces in ways_to_cut(X, y, weight):
+    for _, chunks in ways_to_cut(X, y, weight):
         some = FCCADiscretizer(model, scale=scale)
-        for piece in pieces:
-            some.observe(piece[0], sample_weight=piece[2] if weighted else None)
-        for piece in pieces:
-            some.partial_fit(*piece)
+        for chunk in chunks:
+            some.observe(chunk[0], sample_weight=chunk[2] if weighted else None)
+        for chunk in chunks:
+            some.partial_fit(*chunk)
         assert some.all_thresholds_ == whole.all_thresholds_
         assert some.category_distance_ == whole.category_distance_
 
@@ -86,31 +86,31 @@ def test_a_weight_of_2_is_the_row_twice_and_one_of_0_is_no_row(scale, depth):
     assert one.category_distance_ == other.category_distance_
 
 
-def test_the_order_of_rows_and_of_pieces_does_not_matter():
+def test_the_order_of_rows_and_of_chunks_does_not_matter():
     X, y = _table()
     weight = np.random.default_rng(0).choice([0.1, 0.3, 0.7, 1.1], len(y))
     model = _model(X, y)
     for scale in SCALES:
         whole = at_once(X, y, model, weight, scale=scale)
         order = np.random.default_rng(3).permutation(len(y))
-        pieces = cut_up(X.iloc[order], y[order], weight[order], [13, 40])
-        assert in_pieces(pieces, model, scale=scale).discretizer_.category_distance_ == whole.discretizer_.category_distance_
+        chunks = cut_up(X.iloc[order], y[order], weight[order], [13, 40])
+        assert in_chunks(chunks, model, scale=scale).discretizer_.category_distance_ == whole.discretizer_.category_distance_
 
 
 def test_a_further_pass_is_made_only_where_some_change_has_no_direction(monkeypatch):
     passes = []
-    summed = LocalPieces.sum
-    monkeypatch.setattr(LocalPieces, "sum", lambda self, label, *given: passes.append(label) or summed(self, label, *given))
+    summed = LocalChunks.sum
+    monkeypatch.setattr(LocalChunks, "sum", lambda self, label, *given: passes.append(label) or summed(self, label, *given))
     X, y = numbers(60)
     model = GradientBoostingClassifier(n_estimators=5, max_depth=1, random_state=0).fit(X, y)
-    found = in_pieces(cut_up(X, y, None, [30]), model)
+    found = in_chunks(cut_up(X, y, None, [30]), model)
     assert "Distances" not in passes
     assert found.discretizer_.category_distance_ == 1.0
     X, y = _table()
     model = _model(X, y)
     for parameters, needed in (({}, 1), ({"category_distance": 0.4}, 0), ({"scale": "rank"}, 0), ({"scale": "mad"}, 0)):
         passes.clear()
-        in_pieces(cut_up(X, y, None, [30]), model, **parameters)
+        in_chunks(cut_up(X, y, None, [30]), model, **parameters)
         assert passes.count("Distances") == needed, parameters
 
 
@@ -118,17 +118,17 @@ def test_too_many_distinct_values_raise_an_error_with_advice(monkeypatch):
     monkeypatch.setattr(_distance_units, "MOST_DISTINCT", 20)
     X, y = _table(gaps=False)
     model = _model(X, y)
-    pieces = cut_up(X, y, None, [30, 60])
+    chunks = cut_up(X, y, None, [30, 60])
     for scale in ("mad", "rank"):
         with pytest.raises(InvalidInputError, match=r"more than 20 distinct values.*Give the units"):
-            in_pieces(pieces, model, scale=scale)
+            in_chunks(chunks, model, scale=scale)
         FCCADiscretizer(FrozenEstimator(model), scale=scale).fit(X, y)  # at once there is no such limit
-    in_pieces(pieces, model)
+    in_chunks(chunks, model)
     with pytest.raises(InvalidInputError, match="category_distance as a number"):
-        FCCADiscretizer(FrozenEstimator(model)).observe(*pieces[0])
+        FCCADiscretizer(FrozenEstimator(model)).observe(*chunks[0])
     given = FCCADiscretizer(FrozenEstimator(model), category_distance=0.5)
-    for piece in pieces:
-        given.partial_fit(*piece)
+    for chunk in chunks:
+        given.partial_fit(*chunk)
     assert given.category_distance_ == 0.5
 
 

@@ -1,4 +1,4 @@
-"""Medians by the bits of values, from rows in pieces."""
+"""Medians by the bits of values, from rows in chunks."""
 
 import numpy as np
 import pytest
@@ -10,15 +10,15 @@ from fcca.discretizers._stages import count_digits
 TINY, HUGE = 5e-324, np.finfo(float).max
 
 
-class _Pieces:
+class _Chunks:
     """Columns of numbers, cut up."""
 
     def __init__(self, X, ends):
-        self.pieces = np.split(X, ends)
+        self.chunks = np.split(X, ends)
         self.columns = list(range(X.shape[1]))
 
     def one_pass(self, prefix, at):
-        found = [count_digits(EncodedRows(piece, None), None, self.columns, prefix, at) for piece in self.pieces]
+        found = [count_digits(EncodedRows(chunk, None), None, self.columns, prefix, at) for chunk in self.chunks]
         found = [one for one in found if one is not None]
         total = found[0]
         for one in found[1:]:
@@ -58,7 +58,7 @@ def test_median_is_that_of_numpy(name, n_gaps):
     X = np.column_stack([rng.permutation(values), rng.permutation(values)])
     expected = [float(np.nanmedian(X[:, j])) for j in range(2)]
     for ends in ([], [1], [0, len(X) // 2]):
-        assert _Pieces(X, ends).medians() == expected
+        assert _Chunks(X, ends).medians() == expected
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -68,12 +68,12 @@ def test_median_of_bits_drawn_at_random_is_that_of_numpy(seed):
     x[~np.isfinite(x)] = np.nan
     X = np.column_stack([x, np.where(rng.random(400) < 0.5, np.round(rng.normal(size=400), 1), np.nan)])
     expected = [float(np.nanmedian(X[:, j])) for j in range(2)]
-    assert _Pieces(X, [13, 13, 200, 399]).medians() == expected
+    assert _Chunks(X, [13, 13, 200, 399]).medians() == expected
 
 
-def test_a_column_that_is_missing_in_a_whole_piece_has_the_median_of_the_others(monkeypatch):
+def test_a_column_that_is_missing_in_a_whole_chunk_has_the_median_of_the_others(monkeypatch):
     X = np.array([[np.nan], [np.nan], [2.0], [5.0]])
-    assert _Pieces(X, [2]).medians() == [3.5]
+    assert _Chunks(X, [2]).medians() == [3.5]
 
 
 def test_floats_and_whole_numbers_are_in_the_same_order():

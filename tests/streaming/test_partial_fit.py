@@ -1,4 +1,4 @@
-"""observe and partial_fit: the thresholds of fit, one piece after the other."""
+"""observe and partial_fit: the thresholds of fit, one chunk after the other."""
 
 import pickle
 import warnings
@@ -25,17 +25,17 @@ from fcca.exceptions import (
 )
 from fcca.selection import OptimalSelection
 from mixed_tables import loans
-from streaming.same import cut_up, frame, in_pieces, numbers, ways_to_cut
+from streaming.same import cut_up, frame, in_chunks, numbers, ways_to_cut
 
-OF_PIECES = {"_partial_fit"}
+OF_CHUNKS = {"_partial_fit"}
 
 
-def _fitted(model, pieces, **parameters):
+def _fitted(model, chunks, **parameters):
     discretizer = FCCADiscretizer(FrozenEstimator(model), **parameters)
-    for piece in pieces:
-        discretizer.observe(*piece)
-    for piece in pieces:
-        discretizer.partial_fit(*piece)
+    for chunk in chunks:
+        discretizer.observe(*chunk)
+    for chunk in chunks:
+        discretizer.partial_fit(*chunk)
     return discretizer
 
 
@@ -54,13 +54,13 @@ def _table(linear=False):
     ids=["stumps", "forest"],
 )
 @pytest.mark.parametrize("weighted", [False, True])
-def test_pieces_that_were_observed_give_the_thresholds_of_fit(model, weighted):
+def test_chunks_that_were_observed_give_the_thresholds_of_fit(model, weighted):
     X, y = numbers(90)
     model.fit(X, y)
     weight = np.random.default_rng(0).integers(0, 3, 90) if weighted else None
     whole = FCCADiscretizer(FrozenEstimator(model), Q=0.3).fit(X, y, sample_weight=weight)
-    for _, pieces in ways_to_cut(X, y, weight):
-        found = _fitted(model, pieces, Q=0.3)
+    for _, chunks in ways_to_cut(X, y, weight):
+        found = _fitted(model, chunks, Q=0.3)
         assert found.all_thresholds_ == whole.all_thresholds_
         assert found.thresholds_ == whole.thresholds_
         assert found.statuses_ == whole.statuses_
@@ -71,13 +71,13 @@ def test_pieces_that_were_observed_give_the_thresholds_of_fit(model, weighted):
 def test_linear_thresholds_are_those_of_fit_before_rounding():
     X, y, model = _table(linear=True)
     whole = FCCADiscretizer(FrozenEstimator(model), round_thresholds=False).fit(X, y)
-    for _, pieces in ways_to_cut(X, y):
-        found = _fitted(model, pieces)
+    for _, chunks in ways_to_cut(X, y):
+        found = _fitted(model, chunks)
         assert found.all_thresholds_.names() == whole.all_thresholds_.names()
         assert np.array_equal(found.all_thresholds_.count, whole.all_thresholds_.count)
 
 
-def test_without_observing_each_piece_is_searched_by_the_rows_so_far():
+def test_without_observing_each_chunk_is_searched_by_the_rows_so_far():
     X, y, model = _table()
     found = FCCADiscretizer(FrozenEstimator(model))
     found.partial_fit(X[:40], y[:40])
@@ -86,7 +86,7 @@ def test_without_observing_each_piece_is_searched_by_the_rows_so_far():
     assert sum(found.statuses_.values()) == (model.predict(X) == y).sum()
 
 
-def test_pieces_without_rows_change_nothing():
+def test_chunks_without_rows_change_nothing():
     X, y, model = _table()
     found = FCCADiscretizer(FrozenEstimator(model)).partial_fit(X[:0], y[:0])
     with pytest.raises(NotFittedError):
@@ -95,7 +95,7 @@ def test_pieces_without_rows_change_nothing():
     assert found.all_thresholds_ == FCCADiscretizer(FrozenEstimator(model)).fit(X, y).all_thresholds_
 
 
-def test_a_discretizer_can_be_pickled_between_two_pieces():
+def test_a_discretizer_can_be_pickled_between_two_chunks():
     X, y, model = _table()
     found = FCCADiscretizer(FrozenEstimator(model)).observe(X[:40]).observe(X[40:])
     found = pickle.loads(pickle.dumps(found)).partial_fit(X[:40], y[:40])
@@ -119,7 +119,7 @@ def test_fit_and_partial_fit_start_again():
     observed = clone(new).fit(X, y).observe(X)
     with pytest.raises(NotFittedError):
         observed.transform(X)
-    assert not OF_PIECES & vars(clone(again)).keys()
+    assert not OF_CHUNKS & vars(clone(again)).keys()
 
 
 def test_other_names_after_another_start():
@@ -140,11 +140,11 @@ def test_errors_of_partial_fit():
         clone(new).set_params(selection=OptimalSelection(2)).partial_fit(X, y)
     with pytest.raises(InvalidInputError, match="y is None"):
         clone(new).partial_fit(X, None)
-    with pytest.raises(InvalidInputError, match="Give it as a number"):
+    with pytest.raises(InvalidInputError, match="Give margin as a number"):
         clone(new).set_params(margin="10%").partial_fit(X, y)
     with pytest.raises(AttributeError, match="partial_fit") as refused:
         FCCADiscretizer().partial_fit(X, y)
-    assert "fitted already" in str(refused.value.__cause__)
+    assert "already fitted" in str(refused.value.__cause__)
     for wrong in ({"Q": 2}, {"p0": "a"}, {"n_jobs": 0}, {"p0": 0.9, "p1": 0.6}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             clone(new).set_params(**wrong).partial_fit(X, y)
@@ -164,10 +164,10 @@ def test_missing_numbers_need_a_median():
 
 
 class _Made:
-    """Pieces that are made when they are asked for, and how many of them were alive at once."""
+    """Chunks that are made when they are asked for, and how many of them were alive at once."""
 
-    def __init__(self, X, y, n_pieces):
-        self.parts = np.array_split(np.arange(len(y)), n_pieces)
+    def __init__(self, X, y, n_chunks):
+        self.parts = np.array_split(np.arange(len(y)), n_chunks)
         self.X, self.y, self.alive, self.most = X, y, set(), 0
 
     def __iter__(self):
@@ -180,35 +180,35 @@ class _Made:
 
 
 @pytest.mark.parametrize("linear", [False, True])
-def test_at_most_two_pieces_are_alive_at_once(linear):
+def test_at_most_two_chunks_are_alive_at_once(linear):
     X, y, model = _table(linear)
-    pieces = _Made(X, y, 15)
-    in_pieces(pieces, model)
-    assert pieces.most <= 2
-    assert not pieces.alive
+    chunks = _Made(X, y, 15)
+    in_chunks(chunks, model)
+    assert chunks.most <= 2
+    assert not chunks.alive
 
 
-def test_partial_fit_keeps_no_piece():
+def test_partial_fit_keeps_no_chunk():
     X, y, model = _table()
-    pieces = _Made(X, y, 9)
+    chunks = _Made(X, y, 9)
     found = FCCADiscretizer(FrozenEstimator(model))
-    for X_piece, _ in pieces:
-        found.observe(X_piece)
-    del X_piece
-    for piece in pieces:
-        found.partial_fit(*piece)
-    del piece
-    assert pieces.most <= 2
-    assert not pieces.alive
+    for X_chunk, _ in chunks:
+        found.observe(X_chunk)
+    del X_chunk
+    for chunk in chunks:
+        found.partial_fit(*chunk)
+    del chunk
+    assert chunks.most <= 2
+    assert not chunks.alive
 
 
-def test_a_pickled_discretizer_does_not_grow_with_the_pieces():
+def test_a_pickled_discretizer_does_not_grow_with_the_chunks():
     X, y, model = _table()
     few, many = (_fitted(model, cut_up(X, y, None, ends)) for ends in ([45], range(3, 90, 3)))
     assert len(pickle.dumps(many)) == len(pickle.dumps(few))
 
 
-def test_an_invalid_piece_leaves_the_state_unchanged():
+def test_an_invalid_chunk_leaves_the_state_unchanged():
     X, y = loans(90)
     X = X[["age", "income"]].assign(income=lambda table: table["income"].fillna(3.0))
     model = HistGradientBoostingClassifier(max_iter=5, max_depth=1, min_samples_leaf=5).fit(X, y)
@@ -222,17 +222,17 @@ def test_an_invalid_piece_leaves_the_state_unchanged():
     assert discretizer.thresholds_ == untroubled.thresholds_
 
 
-def test_parameters_that_change_between_pieces_are_refused():
+def test_parameters_that_change_between_chunks_are_refused():
     X, y, model = _table()
     begun = FCCADiscretizer(FrozenEstimator(model)).partial_fit(X, y)
     begun.set_params(Q=0.5, n_jobs=2).partial_fit(X, y)
-    with pytest.raises(InvalidInputError, match="p0 was changed after the first piece"):
+    with pytest.raises(InvalidInputError, match="p0 was changed after the first chunk"):
         begun.set_params(p0=0.9).partial_fit(X, y)
     with pytest.raises(InvalidInputError, match="estimator was changed"):
         begun.set_params(p0=0.5, estimator=FrozenEstimator(model)).partial_fit(X, y)
 
 
-def test_limits_and_threads_set_between_pieces_count_from_then_on(monkeypatch):
+def test_limits_and_threads_set_between_chunks_count_from_then_on(monkeypatch):
     X, y, model = _table()
     begun = FCCADiscretizer(FrozenEstimator(model), time_limit=0.0).observe(X)
     with pytest.warns(UnfinishedSearchWarning):
@@ -254,7 +254,7 @@ def test_limits_and_threads_set_between_pieces_count_from_then_on(monkeypatch):
     assert set(seen) == {(2, 60.0)}
 
 
-def test_parameters_set_between_pieces_are_judged():
+def test_parameters_set_between_chunks_are_judged():
     X, y, model = _table()
     begun = FCCADiscretizer(FrozenEstimator(model)).partial_fit(X, y)
     for wrong in ({"Q": 2}, {"n_jobs": 0}, {"time_limit": -1.0}):
@@ -263,14 +263,14 @@ def test_parameters_set_between_pieces_are_judged():
     assert begun.set_params(Q=0.5).partial_fit(X, y).Q == 0.5
 
 
-def test_a_selection_made_between_pieces_is_refused():
+def test_a_selection_made_between_chunks_is_refused():
     X, y, model = _table()
     chosen = FCCADiscretizer(FrozenEstimator(model)).partial_fit(X, y).set_selection(OptimalSelection(2), X, y)
     for more in (
         lambda: chosen.partial_fit(X, y),
         lambda: FCCADiscretizer(FrozenEstimator(model)).observe(X).set_params(selection=OptimalSelection(2)).observe(X),
     ):
-        with pytest.raises(InvalidInputError, match="after the last piece"):
+        with pytest.raises(InvalidInputError, match="after the last chunk"):
             more()
     assert hasattr(chosen, "selection_")
     chosen.set_params(selection=None).partial_fit(X, y)
@@ -284,15 +284,15 @@ def test_unverified_counterfactuals_are_counted_with_a_warning():
     X, y, model = _table()
     found = FCCADiscretizer(FrozenEstimator(model), time_limit=0.0).observe(X)
     n = int((model.predict(X) == y).sum())
-    with pytest.warns(UnfinishedSearchWarning, match="The time limit ended") as caught:
+    with pytest.warns(UnfinishedSearchWarning, match="were stopped by a time limit") as caught:
         found.partial_fit(X, y)
     assert caught[0].filename == __file__
     assert found.statuses_ == {"unknown": n}
-    with pytest.raises(NoCounterfactualError, match=r"no threshold yet.*raise time_limit\."):
+    with pytest.raises(NoCounterfactualError, match=r"gave no threshold.*Raise time_limit\."):
         found.transform(X)
-    with pytest.raises(NoCounterfactualError, match="no threshold yet"):
+    with pytest.raises(NoCounterfactualError, match="gave no threshold"):
         found.predict_target(X)
-    with pytest.raises(NoCounterfactualError, match="no threshold yet"):
+    with pytest.raises(NoCounterfactualError, match="gave no threshold"):
         found.set_granularity(0.5)
     found.set_params(time_limit=None).partial_fit(X, y)
     assert found.statuses_ == {"optimal": n, "unknown": n}
@@ -333,13 +333,13 @@ def test_columns_of_one_value_are_warned_of_once_they_are_known():
 def test_the_error_gives_the_reason_if_there_is_no_threshold():
     X, y, model = _table()
     new = FCCADiscretizer(FrozenEstimator(model))
-    with pytest.raises(NotFittedError, match="no counterfactual yet: no rows were given to partial_fit"):
+    with pytest.raises(NotFittedError, match="no counterfactuals yet, because no rows were given to partial_fit"):
         clone(new).observe(X).transform(X)
     with pytest.raises(NotFittedError, match="Call 'fit'"):
         clone(new).transform(X)
     wrong = clone(new).partial_fit(X[:9], 1 - model.predict(X[:9]))
     assert wrong.statuses_ == {}
-    with pytest.raises(NoCounterfactualError, match="gets none of the 9 rows right") as refused:
+    with pytest.raises(NoCounterfactualError, match="predicts none of the 9 rows correctly") as refused:
         wrong.transform(X)
-    assert "those of y" not in str(refused.value)
+    assert "the classes of y" not in str(refused.value)
     assert clone(new).set_output(transform="pandas").partial_fit(X, y).transform(frame(X).to_numpy()).shape[0] == len(X)

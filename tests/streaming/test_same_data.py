@@ -1,4 +1,4 @@
-"""Rows in pieces give what rows at once give, to the last digit: values, labels, weights and parameters of all sorts."""
+"""Rows in chunks give what rows at once give, to the last digit: values, labels, weights and parameters of all sorts."""
 
 from contextlib import contextmanager
 
@@ -11,11 +11,11 @@ from sklearn.linear_model import LogisticRegression
 
 from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
 from fcca.constraints import Bounds, Cost, Immutable, Increasing, Integer, MaxChanges, Rule
-from fcca.discretizers import LocalPieces, Rows
+from fcca.discretizers import LocalChunks, Rows
 from fcca.selection import OptimalSelection
 from fcca.streaming import distilled
 from fcca.utils import shown_on
-from streaming.same import assert_same, at_once, cut_up, frame, in_pieces, numbers, ways_to_cut
+from streaming.same import assert_same, at_once, cut_up, frame, in_chunks, numbers, ways_to_cut
 
 
 def _stumps(X, y):
@@ -25,8 +25,8 @@ def _stumps(X, y):
 def _check(X, y, model=None, weight=None, **parameters):
     model = _stumps(X, y) if model is None else model
     whole = at_once(X, y, model, weight, **parameters)
-    for _, pieces in ways_to_cut(X, y, weight):
-        assert_same(in_pieces(pieces, model, **parameters), whole, X)
+    for _, chunks in ways_to_cut(X, y, weight):
+        assert_same(in_chunks(chunks, model, **parameters), whole, X)
     return whole
 
 
@@ -61,7 +61,7 @@ def test_there_is_one_zero(linear):
     assert "-0.0" not in whole.discretizer_.all_thresholds_.to_json()
 
 
-def test_constant_columns_and_columns_that_are_constant_in_a_piece():
+def test_constant_columns_and_columns_that_are_constant_in_a_chunk():
     X, y = numbers(90)
     X[:, 3] = 4.5
     X[:45, 2] = 0.0
@@ -83,10 +83,10 @@ def test_labels_of_all_types(names, fit_to):
     labels = np.array(names)[y]
     model = _stumps(X, labels)
     whole = at_once(X, labels, model, fit_to=fit_to)
-    pieces = [(X[y == k], np.array([names[k]] * int((y == k).sum()))) for k in (0, 1)]  # each text as long as it is
-    assert_same(in_pieces(pieces, model, fit_to=fit_to), whole, X)
+    chunks = [(X[y == k], np.array([names[k]] * int((y == k).sum()))) for k in (0, 1)]  # each text as long as it is
+    assert_same(in_chunks(chunks, model, fit_to=fit_to), whole, X)
     as_column = [(X[:40], pd.Series(labels[:40])), (X[40:], pd.Series(labels[40:], index=range(7, 57)))]
-    streamed = in_pieces(as_column, model, fit_to=fit_to)
+    streamed = in_chunks(as_column, model, fit_to=fit_to)
     assert streamed.classes_.tolist() == whole.classes_.tolist()
     assert streamed.discretizer_.all_thresholds_ == whole.discretizer_.all_thresholds_
 
@@ -98,12 +98,12 @@ def test_labels_of_all_types(names, fit_to):
 def test_whole_weights_and_weights_of_0(Q):
     X, y = numbers(100)
     weight = np.random.default_rng(1).integers(0, 4, 100)
-    weight[:20] = 0  # a whole piece of no weight
+    weight[:20] = 0  # a whole chunk of no weight
     model = _stumps(X, y)
     whole = at_once(X, y, model, weight, Q=Q)
-    ways = [pieces for _, pieces in ways_to_cut(X, y, weight)]
-    for pieces in (*ways, cut_up(X, y, weight, [20]), cut_up(X, y, weight.astype(float).tolist(), [20, 60])):
-        assert_same(in_pieces(pieces, model, Q=Q), whole, X)
+    ways = [chunks for _, chunks in ways_to_cut(X, y, weight)]
+    for chunks in (*ways, cut_up(X, y, weight, [20]), cut_up(X, y, weight.astype(float).tolist(), [20, 60])):
+        assert_same(in_chunks(chunks, model, Q=Q), whole, X)
 
 
 def test_weights_of_1_are_no_weights():
@@ -111,7 +111,7 @@ def test_weights_of_1_are_no_weights():
     model = _stumps(X, y)
     whole = at_once(X, y, model)
     mixed = [(X[:30], y[:30]), (X[30:60], y[30:60], np.ones(30)), (X[60:], y[60:], 1.0)]
-    assert_same(in_pieces(mixed, model), whole, X)
+    assert_same(in_chunks(mixed, model), whole, X)
 
 
 def _assert_nearly_same(streamed, whole):
@@ -129,8 +129,8 @@ def test_weights_that_are_no_whole_numbers_differ_in_the_last_digits_at_most():
     weight = np.random.default_rng(1).random(100)
     model = _stumps(X, y)
     whole = at_once(X, y, model, weight)
-    for _, pieces in ways_to_cut(X, y, weight):
-        _assert_nearly_same(in_pieces(pieces, model), whole)
+    for _, chunks in ways_to_cut(X, y, weight):
+        _assert_nearly_same(in_chunks(chunks, model), whole)
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 0.3, 1: 1.7}], ids=["balanced", "given"])
@@ -138,8 +138,8 @@ def test_weights_of_classes_that_are_no_whole_numbers_differ_in_the_last_digits_
     X, y = numbers(100)
     model, tree = _stumps(X, y), OptimalTreeClassifier(max_depth=2, class_weight=class_weight)
     whole = at_once(X, y, model, tree=tree)
-    for _, pieces in ways_to_cut(X, y):
-        _assert_nearly_same(in_pieces(pieces, model, tree=tree), whole)
+    for _, chunks in ways_to_cut(X, y):
+        _assert_nearly_same(in_chunks(chunks, model, tree=tree), whole)
 
 
 def test_whole_weights_of_classes_are_exact():
@@ -185,7 +185,7 @@ def test_parameters(name):
         kept = at_once(X, y, model).discretizer_.thresholds_.names()[-1:]
         parameters["selection"] = OptimalSelection(3, keep=kept, per_feature=2)
     whole = at_once(X, y, model, **parameters)
-    assert_same(in_pieces(cut_up(X, y, None, [20, 21, 60]), model, **parameters), whole, X)
+    assert_same(in_chunks(cut_up(X, y, None, [20, 21, 60]), model, **parameters), whole, X)
 
 
 @pytest.mark.parametrize("name", ["fixed", "directions", "few changes", "merged", "as they are", "a band", "squares"])
@@ -219,7 +219,7 @@ def test_progress_is_shown_pass_by_pass():
     X, y = numbers(90)
     model, display = LogisticRegression().fit(X, y), _Display()
     with shown_on(display):
-        shown = in_pieces(cut_up(X, y, None, [30, 60]), model, verbose=1)
+        shown = in_chunks(cut_up(X, y, None, [30, 60]), model, verbose=1)
     assert display.done == dict.fromkeys(("Ranges", "Counterfactuals", "Values", "Rows"), 90)
     assert_same(shown, at_once(X, y, model), X)
 
@@ -232,13 +232,13 @@ def test_nothing_is_learned_from_rows_held_out():
     held_out = np.random.default_rng(0).random(120) < 0.3
     X[held_out, 0] *= 50  # would widen the range
     y = np.where(held_out & (X[:, 1] > 2), 7, y)  # and bring a label of their own
-    held_out[100:] = True  # a piece of nothing else
+    held_out[100:] = True  # a chunk of nothing else
     model = _stumps(X[~held_out], y[~held_out])
     whole = at_once(X[~held_out], y[~held_out], model)
-    pieces = [Rows(X[part], y[part], None, held_out[part]) for part in (slice(50), slice(50, 100), slice(100, None))]
+    chunks = [Rows(X[part], y[part], None, held_out[part]) for part in (slice(50), slice(50, 100), slice(100, None))]
     classifier = FCCAClassifier(FCCADiscretizer(FrozenEstimator(model)), OptimalTreeClassifier(max_depth=2))
-    for order in (pieces, pieces[::-1]):
-        found = distilled(LocalPieces(order, None), classifier)
+    for order in (chunks, chunks[::-1]):
+        found = distilled(LocalChunks(order, None), classifier)
         assert_same(found.classifier, whole, X[~held_out])
         assert found.training.n_rows.sum() == (~held_out).sum()
         counts = {label: int(found.held_out.n_rows[found.held_out.y == label].sum()) for label in (0, 1, 7)}

@@ -1,4 +1,4 @@
-"""Rows in pieces give what rows at once give, to the last digit: one black box after the other."""
+"""Rows in chunks give what rows at once give, to the last digit: one black box after the other."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 
 from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem
 from mixed_tables import loans
-from streaming.same import assert_same, at_once, cut_up, frame, in_pieces, numbers, single_rows, ways_to_cut
+from streaming.same import assert_same, at_once, cut_up, frame, in_chunks, numbers, single_rows, ways_to_cut
 
 MODELS = {
     "stumps": GradientBoostingClassifier(max_depth=1, n_estimators=15, random_state=0),
@@ -33,8 +33,8 @@ MODELS = {
 
 def _check(X, y, model, weight=None, ways=None, **parameters):
     whole = at_once(X, y, model, weight, **parameters)
-    for _, pieces in ways or ways_to_cut(X, y, weight):
-        assert_same(in_pieces(pieces, model, **parameters), whole, X)
+    for _, chunks in ways or ways_to_cut(X, y, weight):
+        assert_same(in_chunks(chunks, model, **parameters), whole, X)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -56,7 +56,7 @@ def test_larger_tables_of_numbers(name, classes, decimals):
 
 
 @pytest.mark.parametrize("name", ["stumps", "boosted trees", "scaled"])
-def test_pieces_of_one_row(name):
+def test_chunks_of_one_row(name):
     X, y = numbers(40)
     model = MODELS[name].fit(X, y)
     _check(X, y, model, ways=[("single rows", single_rows(X, y))])
@@ -71,8 +71,8 @@ def test_scores_of_a_linear_model_do_not_depend_on_other_rows(n_outputs):
     model = LogisticRegression().fit(X, y)
     engine = CounterfactualEngine(model, CounterfactualProblem())
     confidence = engine.model.confidence(engine.scores(X))
-    for piece in (1, 7, 64):
-        parts = [engine.model.confidence(engine.scores(X[at : at + piece])) for at in range(0, 200, piece)]
+    for chunk in (1, 7, 64):
+        parts = [engine.model.confidence(engine.scores(X[at : at + chunk])) for at in range(0, 200, chunk)]
         assert np.array_equal(np.concatenate(parts), confidence)
 
 
@@ -94,7 +94,7 @@ def test_categories_and_missing_values(depth, classes):
     _check(X, y, model)
 
 
-def test_a_missing_value_and_a_category_in_one_piece_only():
+def test_a_missing_value_and_a_category_in_one_chunk_only():
     X, y = _loans()
     model = HistGradientBoostingClassifier(
         max_iter=8, max_depth=1, min_samples_leaf=5, categorical_features="from_dtype", random_state=0
@@ -171,7 +171,7 @@ def _texts(n=70, classes=2):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_catboost_where_the_first_piece_lacks_labels(classes):
+def test_catboost_where_the_first_chunk_lacks_labels(classes):
     X, y = _texts(classes=classes)
     model = _catboost(X, y)
     order = np.argsort(X["purpose"].to_numpy(), kind="stable")
@@ -185,7 +185,7 @@ def test_labels_of_rows_of_weight_0_are_not_labels():
     _check(X, y, _catboost(X, y), weight=np.where(X["purpose"] == "boat", 0, 2))
 
 
-def test_lightgbm_with_numbers_for_categories_where_the_first_piece_lacks_some():
+def test_lightgbm_with_numbers_for_categories_where_the_first_chunk_lacks_some():
     lightgbm = pytest.importorskip("lightgbm")
     X, y = loans(140)
     table = np.column_stack([X["income"], X["purpose"].astype("category").cat.codes % 4, X["age"]]).astype(float)
@@ -204,6 +204,6 @@ def test_polars_and_pandas_and_arrays():
     model = MODELS["stumps"].fit(named, y)
     whole = at_once(named, y, model)
     for table in (pl.from_pandas(named), named.astype({"column 1": "Float64"}), named.astype({"column 2": object})):
-        assert_same(in_pieces(cut_up(table, y, None, [30, 30, 61]), model), whole, named)
+        assert_same(in_chunks(cut_up(table, y, None, [30, 30, 61]), model), whole, named)
     mixed = [(named[:30], y[:30]), (pl.from_pandas(named[30:60]), y[30:60].tolist()), (X[60:], y[60:])]
-    assert_same(in_pieces(mixed, model), whole, named)
+    assert_same(in_chunks(mixed, model), whole, named)

@@ -17,8 +17,8 @@ from fcca.constraints import Immutable, Implies, OneHot, Rule
 from fcca.discretizers import Rows, _counted_rows
 from fcca.exceptions import InvalidInputError, NoCounterfactualError
 from fcca.selection import OptimalSelection
-from fcca.streaming import ParquetTable, _distill_pieces, distill
-from streaming.same import cut_up, frame, in_pieces, numbers
+from fcca.streaming import ParquetTable, _distill_chunks, distill
+from streaming.same import cut_up, frame, in_chunks, numbers
 
 
 @pytest.fixture(scope="module")
@@ -28,110 +28,110 @@ def table():
 
 
 class _Counted:
-    """Pieces that count how many of them were read."""
+    """Chunks that count how many of them were read."""
 
-    def __init__(self, pieces):
-        self.pieces, self.n_read = pieces, 0
+    def __init__(self, chunks):
+        self.chunks, self.n_read = chunks, 0
 
     def __iter__(self):
-        for piece in self.pieces:
+        for chunk in self.chunks:
             self.n_read += 1
-            yield piece
+            yield chunk
 
 
-def test_pieces_that_are_none(table):
+def test_chunks_that_are_none(table):
     X, y, model = table
-    pieces = cut_up(X, y, None, [30])
+    chunks = cut_up(X, y, None, [30])
     with pytest.raises(InvalidInputError, match="iterator, which ends after one pass"):
-        in_pieces(iter(pieces), model)
+        in_chunks(iter(chunks), model)
     with pytest.raises(InvalidInputError, match="iterator, which ends after one pass"):
-        in_pieces((piece for piece in pieces), model)
+        in_chunks((chunk for chunk in chunks), model)
     for given in ((X, y), X, [X], [(X,)], [(X, y, None, np.zeros(len(y), dtype=bool))], [frame(X)]):
-        with pytest.raises(InvalidInputError, match=r"A piece must be \(X, y\)"):
-            in_pieces(given, model)
+        with pytest.raises(InvalidInputError, match=r"A chunk must be \(X, y\)"):
+            in_chunks(given, model)
     for given in (None, 5):
-        with pytest.raises(InvalidInputError, match="pieces must be a list"):
-            in_pieces(given, model)
+        with pytest.raises(InvalidInputError, match="chunks must be a list"):
+            in_chunks(given, model)
 
 
 def test_a_table_that_is_another_one_in_a_later_pass(table):
     X, y, model = table
     once = iter(cut_up(X, y, None, [30]))
     with pytest.raises(InvalidInputError, match="the same iterator twice"):
-        in_pieces(lambda: once, model)
+        in_chunks(lambda: once, model)
     shorter = iter(range(90, 0, -10))
 
-    def pieces():
+    def chunks():
         n = next(shorter)
         return [(X[:n], y[:n])]
 
     with pytest.raises(InvalidInputError, match="80 rows to learn from when it was first read, and 70 later"):
-        in_pieces(pieces, model)
+        in_chunks(chunks, model)
 
 
 def test_a_function_that_returns_an_iterator_and_lists_will_do(table):
     X, y, model = table
-    pieces = cut_up(X, y, None, [30])
-    expected = in_pieces(pieces, model).discretizer_.all_thresholds_
-    assert in_pieces(lambda: iter(pieces), model).discretizer_.all_thresholds_ == expected
-    lists = [(X.tolist(), y.tolist()) for X, y in pieces]
-    assert in_pieces(lists, model).discretizer_.all_thresholds_ == expected
+    chunks = cut_up(X, y, None, [30])
+    expected = in_chunks(chunks, model).discretizer_.all_thresholds_
+    assert in_chunks(lambda: iter(chunks), model).discretizer_.all_thresholds_ == expected
+    lists = [(X.tolist(), y.tolist()) for X, y in chunks]
+    assert in_chunks(lists, model).discretizer_.all_thresholds_ == expected
 
 
-@pytest.mark.parametrize("no_rows", ["no piece", "empty pieces", "no weight"])
+@pytest.mark.parametrize("no_rows", ["no chunk", "empty chunks", "no weight"])
 def test_no_rows(table, no_rows):
     X, y, model = table
-    given = {"no piece": [], "empty pieces": [(X[:0], y[:0])] * 2, "no weight": [(X, y, np.zeros(len(y)))]}[no_rows]
+    given = {"no chunk": [], "empty chunks": [(X[:0], y[:0])] * 2, "no weight": [(X, y, np.zeros(len(y)))]}[no_rows]
     with pytest.raises(InvalidInputError, match="There are no rows to learn from"):
-        in_pieces(given, model)
+        in_chunks(given, model)
 
 
 def test_all_rows_held_out(table):
     X, y, model = table
     with pytest.raises(InvalidInputError, match="There are no rows to learn from"):
-        in_pieces([Rows(X, y, None, np.ones(len(y), dtype=bool))], model)
+        in_chunks([Rows(X, y, None, np.ones(len(y), dtype=bool))], model)
 
 
 def test_one_class(table):
     X, y, model = table
     with pytest.raises(InvalidInputError, match="at least two classes"):
-        in_pieces(cut_up(X[y == 0], y[y == 0], None, [10]), model)
+        in_chunks(cut_up(X[y == 0], y[y == 0], None, [10]), model)
 
 
 def test_invalid_black_boxes_raise_errors(table):
     X, y, model = table
-    pieces = _Counted(cut_up(X, y, None, [30]))
+    chunks = _Counted(cut_up(X, y, None, [30]))
     with pytest.raises(InvalidInputError, match="FrozenEstimator"):
-        distill(pieces, FCCADiscretizer(model))
+        distill(chunks, FCCADiscretizer(model))
     with pytest.raises(InvalidInputError, match="FrozenEstimator"):
-        distill(pieces, None)
+        distill(chunks, None)
     with pytest.raises(NotFittedError):
-        distill(pieces, FCCADiscretizer(FrozenEstimator(GradientBoostingClassifier())))
+        distill(chunks, FCCADiscretizer(FrozenEstimator(GradientBoostingClassifier())))
     with pytest.raises(InvalidInputError, match="must be an FCCADiscretizer, got GTREDiscretizer"):
-        distill(pieces, GTREDiscretizer(FrozenEstimator(model)))
-    assert pieces.n_read <= 3
+        distill(chunks, GTREDiscretizer(FrozenEstimator(model)))
+    assert chunks.n_read <= 3
 
 
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
         ({"n_thresholds": "auto"}, "cross-validation"),
-        ({"margin": "10%"}, "Give it as a number"),
+        ({"margin": "10%"}, "Give margin as a number"),
         ({"tree": OptimalTreeClassifier(max_depth=0)}, "max_depth"),
         ({"tree": DecisionTreeClassifier()}, "OptimalTreeClassifier"),
         ({"fit_to": "nothing"}, "fit_to"),
         ({"Q": 2}, "Q"),
         ({"selection": OptimalSelection(max_features=3)}, "exactly one of"),
-        ({"selection": OptimalSelection(3), "n_thresholds": 3}, "says how many, too"),
+        ({"selection": OptimalSelection(3), "n_thresholds": 3}, "also sets the number of thresholds"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
 def test_parameters_are_refused_before_a_pass(table, parameters, words):
     X, y, model = table
-    pieces = _Counted(cut_up(X, y, None, [30, 60]))
+    chunks = _Counted(cut_up(X, y, None, [30, 60]))
     with pytest.raises(ValueError, match=words):
-        in_pieces(pieces, model, **parameters)
-    assert pieces.n_read <= 1
+        in_chunks(chunks, model, **parameters)
+    assert chunks.n_read <= 1
 
 
 @pytest.mark.parametrize("rule", [Rule("x0 <= x1 + 50"), Implies("x0 rises", "x1 rises"), OneHot("x3", "x4")], ids=repr)
@@ -139,33 +139,33 @@ def test_rules_between_columns_are_refused_before_a_pass(table, rule):
     X, y, _ = table
     X = np.column_stack([X[:, :3], X[:, 3] > 0, X[:, 3] <= 0]).astype(float)
     model = GradientBoostingClassifier(max_depth=1, n_estimators=12, random_state=0).fit(X, y)
-    pieces = _Counted(cut_up(X, y, None, [30, 60]))
-    with pytest.raises(InvalidInputError, match="rules between columns"):
-        in_pieces(pieces, model, constraints=[rule])
-    assert pieces.n_read == 1  # for the columns
+    chunks = _Counted(cut_up(X, y, None, [30, 60]))
+    with pytest.raises(InvalidInputError, match="rule between columns"):
+        in_chunks(chunks, model, constraints=[rule])
+    assert chunks.n_read == 1  # for the columns
     with pytest.raises(InvalidInputError, match="names 'x9', but the columns are"):
-        in_pieces(pieces, model, constraints=[Immutable("x9")])
+        in_chunks(chunks, model, constraints=[Immutable("x9")])
 
 
-def test_other_columns_in_a_later_piece(table):
+def test_other_columns_in_a_later_chunk(table):
     X, y, _ = table
     named = frame(X)
     model = GradientBoostingClassifier(max_depth=1, n_estimators=12, random_state=0).fit(named, y)
     others = {
-        "lacks 'column 0' and has 'z' in addition": named.rename(columns={"column 0": "z"}),
+        "lacks 'column 0' and also has 'z'": named.rename(columns={"column 0": "z"}),
         "another order": named[named.columns[::-1]],
         "lacks 'column 4'": named.iloc[:, :4],
-        r"X has 3 column\(s\), but the first piece has 5": X[:, :3],
+        r"X has 3 column\(s\), but the first chunk has 5": X[:, :3],
     }
     for words, other in others.items():
         with pytest.raises(InvalidInputError, match=words):
-            in_pieces([(named[:30], y[:30]), (other[30:], y[30:])], model)
+            in_chunks([(named[:30], y[:30]), (other[30:], y[30:])], model)
 
 
 def test_columns_that_the_black_box_does_not_know(table):
     X, y, model = table
     with pytest.raises(InvalidInputError, match="the frozen classifier was fitted on 5"):
-        in_pieces([(X[:, :4], y)], model)
+        in_chunks([(X[:, :4], y)], model)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -174,7 +174,7 @@ def test_missing_and_infinite_values_for_a_black_box_without_support(table, valu
     X = X.copy()
     X[70, 1] = value
     with pytest.raises(InvalidInputError, match="column 'x1' in row 10"):
-        in_pieces(cut_up(X, y, None, [60]), model)
+        in_chunks(cut_up(X, y, None, [60]), model)
 
 
 def test_a_column_without_any_value(table):
@@ -182,8 +182,8 @@ def test_a_column_without_any_value(table):
     model = HistGradientBoostingClassifier(max_iter=4, max_depth=1, min_samples_leaf=5).fit(X, y)
     X = X.copy()
     X[:, 2] = np.nan
-    with pytest.raises(InvalidInputError, match="no value at all in column 'x2'"):
-        in_pieces(cut_up(X, y, None, [60]), model)
+    with pytest.raises(InvalidInputError, match="All values of column 'x2' in X are missing"):
+        in_chunks(cut_up(X, y, None, [60]), model)
 
 
 def test_a_column_of_categories_without_any_value(table):
@@ -194,44 +194,44 @@ def test_a_column_of_categories_without_any_value(table):
         max_iter=4, max_depth=1, min_samples_leaf=5, categorical_features="from_dtype"
     ).fit(X, y)
     X["label"] = pd.Categorical([None] * len(y), categories=["a", "b"])
-    with pytest.raises(InvalidInputError, match="no value at all in column 'label'"):
-        in_pieces(cut_up(X, y, None, [60]), model)
+    with pytest.raises(InvalidInputError, match="All values of column 'label' in X are missing"):
+        in_chunks(cut_up(X, y, None, [60]), model)
 
 
 def test_labels_that_are_none(table):
     X, y, model = table
     first = (X[:30], y[:30])
     with pytest.raises(InvalidInputError, match="no labels: y is None"):
-        in_pieces([first, (X[30:], None)], model)
+        in_chunks([first, (X[30:], None)], model)
     texts = np.where(y[30:] > 0, "a", "b").astype(object)
     for bad, words in (
-        (np.where(np.arange(60) == 3, np.nan, y[30:]), r"y has no label in 1 row\(s\), first in row 3 of the piece"),
-        (np.append(y[31:].astype(object), [None]), "first in row 59 of the piece"),
-        (np.append(texts[1:], [None]), "first in row 59 of the piece"),
+        (np.where(np.arange(60) == 3, np.nan, y[30:]), r"y has no label in 1 row\(s\), first in row 3 of the chunk"),
+        (np.append(y[31:].astype(object), [None]), "first in row 59 of the chunk"),
+        (np.append(texts[1:], [None]), "first in row 59 of the chunk"),
         (y[30:] + 0.5, "expected classes, as texts or whole numbers. Unknown label type: continuous"),
         (np.append(texts[1:], [1]), "of several types: int, str"),
         (np.stack([y[30:], y[30:]], axis=1), "y must be a column of labels"),
         (np.where(np.arange(60) == 3, np.inf, y[30:]), "expected classes"),
     ):
         with pytest.raises(InvalidInputError, match=words):
-            in_pieces([first, (X[30:], bad)], model)
+            in_chunks([first, (X[30:], bad)], model)
         with pytest.raises(InvalidInputError, match=words):
             FCCADiscretizer(FrozenEstimator(model)).partial_fit(X[30:], bad)
     with pytest.raises(InvalidInputError, match=r"same number of rows \(60 and 50\)"):
-        in_pieces([first, (X[30:], y[:50])], model)
-    with pytest.raises(InvalidInputError, match="texts and those of another are not"):
-        in_pieces([first, (X[30:], y[30:].astype(str))], model)
+        in_chunks([first, (X[30:], y[:50])], model)
+    with pytest.raises(InvalidInputError, match="strings, but the labels of another are not"):
+        in_chunks([first, (X[30:], y[30:].astype(str))], model)
     for others, kind in ((y[30:] > 0, "booleans"), (np.datetime64("2020-01-01") + y[30:], "dates")):
-        with pytest.raises(InvalidInputError, match=f"{kind} and those of another are not"):
-            in_pieces([first, (X[30:], others)], model)
+        with pytest.raises(InvalidInputError, match=f"{kind}, but the labels of another are not"):
+            in_chunks([first, (X[30:], others)], model)
 
 
 def test_invalid_tables_raise_errors(table):
     X, y, model = table
     new = FCCADiscretizer(FrozenEstimator(model))
     for refused in (
-        lambda: in_pieces([(3, y)], model),
-        lambda: in_pieces([(X, y), (3, y)], model),
+        lambda: in_chunks([(3, y)], model),
+        lambda: in_chunks([(X, y), (3, y)], model),
         lambda: clone(new).observe(3),
         lambda: clone(new).partial_fit(3, y),
         lambda: clone(new).partial_fit(X, y).partial_fit(3, y),
@@ -245,18 +245,18 @@ def test_repeated_names_are_refused_before_a_pass(table, tmp_path):
     named = frame(X)
     model = GradientBoostingClassifier(max_depth=1, n_estimators=12, random_state=0).fit(named, y)
     twice = named.set_axis(["column 0", *named.columns[:4]], axis=1)
-    pieces = _Counted(cut_up(twice, y, None, [30]))
+    chunks = _Counted(cut_up(twice, y, None, [30]))
     new = FCCADiscretizer(FrozenEstimator(model))
     for refused in (
-        lambda: in_pieces(pieces, model),
-        lambda: in_pieces([(named[:30], y[:30]), (twice[30:], y[30:])], model),
+        lambda: in_chunks(chunks, model),
+        lambda: in_chunks([(named[:30], y[:30]), (twice[30:], y[30:])], model),
         lambda: clone(new).observe(twice),
         lambda: clone(new).partial_fit(twice, y),
         lambda: clone(new).observe(named).partial_fit(twice, y),
     ):
         with pytest.raises(InvalidInputError, match="Column names must be unique; repeated: 'column 0'"):
             refused()
-    assert pieces.n_read == 1
+    assert chunks.n_read == 1
 
 
 # --- Parquet files ------------------------------------------------------------------------------------------------------
@@ -296,13 +296,13 @@ def test_a_file_without_row_groups_has_no_rows(tmp_path):
 def test_weights_that_are_none(table, weight):
     X, y, model = table
     with pytest.raises(InvalidInputError, match="sample_weight"):
-        in_pieces([(X[:30], y[:30]), (X[30:], y[30:], weight)], model)
+        in_chunks([(X[:30], y[:30]), (X[30:], y[30:], weight)], model)
 
 
 def test_a_black_box_that_is_never_right(table):
     X, _, model = table
-    with pytest.raises(NoCounterfactualError, match="none of the 90 rows right"):
-        in_pieces(cut_up(X, 1 - model.predict(X), None, [60]), model)
+    with pytest.raises(NoCounterfactualError, match="none of the 90 rows correctly"):
+        in_chunks(cut_up(X, 1 - model.predict(X), None, [60]), model)
 
 
 def test_too_many_distinct_rows_come_with_advice(table, monkeypatch):
@@ -312,11 +312,11 @@ def test_too_many_distinct_rows_come_with_advice(table, monkeypatch):
     model = GradientBoostingClassifier(max_depth=1, n_estimators=80, random_state=0).fit(X, y)
     monkeypatch.setattr(_counted_rows, "MOST_BYTES", 5_000)
     with pytest.raises(InvalidInputError, match=r"thresholds at Q=0 give \d+ distinct binary rows in the first \d+ rows.*Q"):
-        in_pieces(cut_up(X, y, None, range(50, 400, 50)), model)
+        in_chunks(cut_up(X, y, None, range(50, 400, 50)), model)
     monkeypatch.setattr(_counted_rows, "MOST_BYTES", 20_000)
-    monkeypatch.setattr(_distill_pieces, "COARSER", (0.97,))
+    monkeypatch.setattr(_distill_chunks, "COARSER", (0.97,))
     with pytest.raises(InvalidInputError, match=r"Q=0.97 keeps \d+ thresholds and leaves \d+ of \d+ sampled rows distinct"):
-        in_pieces(cut_up(X, y, None, range(50, 400, 50)), model)
+        in_chunks(cut_up(X, y, None, range(50, 400, 50)), model)
 
 
 def test_nothing_is_kept_of_the_discretizer_that_was_given(table):
@@ -326,11 +326,11 @@ def test_nothing_is_kept_of_the_discretizer_that_was_given(table):
     assert vars(given).keys() == vars(FCCADiscretizer(FrozenEstimator(model))).keys()
     assert not any(hasattr(found.discretizer_, name) for name in ("_partial_fit", "counterfactuals_"))
     assert clone(found).get_params(deep=False).keys() == found.get_params(deep=False).keys()
-    with pytest.raises(InvalidInputError, match="rows came in pieces"):
+    with pytest.raises(InvalidInputError, match="rows came in chunks"):
         found.discretizer_.rows_crossing(0)
 
 
 def test_linear_black_boxes_refuse_implications(table):
     X, y, _ = table
-    with pytest.raises(InvalidInputError, match="rules between columns"):
-        in_pieces(cut_up(X, y, None, [30]), LogisticRegression().fit(X, y), constraints=[Implies("x0 rises", "x1 rises")])
+    with pytest.raises(InvalidInputError, match="rule between columns"):
+        in_chunks(cut_up(X, y, None, [30]), LogisticRegression().fit(X, y), constraints=[Implies("x0 rises", "x1 rises")])

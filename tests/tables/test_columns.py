@@ -176,8 +176,8 @@ def test_rows_are_called_by_their_labels():
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (frame(a=[1.0, 2.0], b=[None, None]), "no value at all in column 'b'"),
-        (np.array([[1.0, np.nan], [2.0, np.nan]]), "no value at all in column 1"),
+        (frame(a=[1.0, 2.0], b=[None, None]), "All values of column 'b' in X are missing"),
+        (np.array([[1.0, np.nan], [2.0, np.nan]]), "All values of column 1 in X are missing"),
         (frame(a=pd.to_datetime(["2020", "2021"])), "dates or times in column 'a'"),
         (frame(a=[[1], [2]]), "neither numbers nor category labels"),
         ([[1, 2], [3]], "rows and columns"),

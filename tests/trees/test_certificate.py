@@ -149,7 +149,7 @@ def test_what_shallow_searches_prove_is_kept_by_deeper_ones(boosted):
 
 def test_the_limit_that_ended_the_search_is_named(boosted):
     with pytest.warns(
-        UnfinishedSearchWarning, match=r"^The time limit of 5 s or the limit of 3 branches ended the search; the tree is"
+        UnfinishedSearchWarning, match=r"^The time limit of 5 s or the limit of 3 branches stopped the search. The tree is"
     ):
         OptimalTreeClassifier(4, max_nodes=3, time_limit=5, max_leaf_nodes=None, criterion="error").fit(*boosted)
 

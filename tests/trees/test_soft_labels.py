@@ -136,11 +136,11 @@ def test_a_leaf_costs_half_as_much_with_soft_labels():
 
 
 def test_probabilities_of_another_shape_are_an_error():
-    with pytest.raises(InvalidInputError, match=r"probability .*\(4, 2\).*\(4, 3\)"):
+    with pytest.raises(InvalidInputError, match=r"probability.* .*\(4, 2\).*\(4, 3\)"):
         OptimalTreeClassifier().fit([[0], [1], [0], [1]], [0, 1, 1, 0], probability=np.full((4, 3), 1 / 3))
     with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[2, 3\]"):
         OptimalTreeClassifier().fit([[0], [1]], [0, 1], [1, 0], probability=np.full((3, 2), 0.5))
-    with pytest.raises(InvalidInputError, match=r"probability .*sum to 1"):
+    with pytest.raises(InvalidInputError, match=r"probability.* sum to 1"):
         OptimalTreeClassifier().fit([[0], [1]], [0, 1], probability=[[0.5, 0.5], [1, 1]])
     with pytest.raises(ValueError, match="probability contains NaN"):
         OptimalTreeClassifier().fit([[0], [1]], [0, 1], probability=[[0.5, 0.5], [np.nan, 1]])

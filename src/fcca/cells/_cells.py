@@ -75,7 +75,7 @@ class Cells:
         return self.first_cut + np.arange(self.n_features + 1)
 
     def cuts_of(self, j: int) -> Floats:
-        """Cuts of one feature."""
+        """Return the cuts of one feature."""
         return self.cuts[self.first_cut[j] : self.first_cut[j + 1]]
 
     def n_cells(self) -> NDArray[np.int64]:
@@ -111,7 +111,7 @@ class Cells:
         )
 
     def observe(self, X: Floats) -> Cells:
-        """Observe training rows; return self. Missing categories are given by their code."""
+        """Observe training rows and return self. Missing categories are given by their code."""
         _core.widen_cells(X, self.as_core(), self.smallest, self.largest)
         for ends in (self.smallest, self.largest):
             ends += 0.0  # turns -0.0 into 0.0: otherwise the sign would depend on the order of the rows
@@ -120,7 +120,7 @@ class Cells:
         return self
 
     def __add__(self, other: Cells) -> Cells:
-        """Combine the training values of two pieces of a table."""
+        """Combine the training values of two chunks of a table."""
         return replace(
             self,
             smallest=np.fmin(self.smallest, other.smallest),
@@ -181,7 +181,7 @@ class Cells:
         return position[len(self.cuts) :]
 
     def last_crossed(self, feature: Codes, origin: Floats, landing: Floats, cut: Floats) -> Floats:
-        """Find the cut that each move crosses last; NaN for none.
+        """Find the cut that each move crosses last; NaN if it crosses none.
 
         For categories and missing values, the given ``cut`` is returned.
         """
@@ -197,7 +197,7 @@ class Cells:
         return cuts
 
     def values_around(self) -> tuple[Floats, Floats]:
-        """Find the nearest training values below and above each cut; NaN for none."""
+        """Find the nearest training values below and above each cut; NaN if there is none."""
         below, above = np.full(len(self.cuts), np.nan), np.full(len(self.cuts), np.nan)
         for j in range(self.n_features):
             cuts = slice(self.first_cut[j], self.first_cut[j + 1])

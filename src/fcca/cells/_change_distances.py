@@ -54,7 +54,7 @@ class Distances:
 
 
 def _rank_of(x: Floats, values: Floats, ranks: Floats) -> Floats:
-    """Interpolate ranks. Unlike np.interp, the result never decreases, also after rounding."""
+    """Interpolate ranks. Unlike with np.interp, the result never decreases, even after rounding."""
     below = np.clip(np.searchsorted(values, x, side="right") - 1, 0, len(values) - 2)
     part = np.clip((x - values[below]) / (values[below + 1] - values[below]), 0.0, 1.0)
     found: Floats = np.minimum(ranks[below + 1], ranks[below] + part * (ranks[below + 1] - ranks[below]))

@@ -15,7 +15,7 @@ from typing import Any, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca.certificates._certificate_writer import FORMAT, IN_PIECES, SEARCH, VERSION
+from fcca.certificates._certificate_writer import FORMAT, IN_CHUNKS, SEARCH, VERSION
 from fcca.constraints import Constraint
 from fcca.counterfactuals import STATUSES, check_category_distance, check_scale
 from fcca.discretizers import PRESETS
@@ -375,7 +375,7 @@ def _selection(given: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _counterfactuals(given: dict[str, Any] | None, document: dict[str, Any], n_columns: int) -> StatedCounterfactuals | None:
-    if document.get("why_no_counterfactuals", "") != (IN_PIECES if given is None else None):
+    if document.get("why_no_counterfactuals", "") != (IN_CHUNKS if given is None else None):
         raise _reader.damaged("'why_no_counterfactuals' must give the reason if there are no counterfactuals, else null")
     if given is None:
         return None

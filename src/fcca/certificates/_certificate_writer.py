@@ -46,7 +46,7 @@ SEARCH: dict[str, Any] = {
     "time_limit": float | None,
     "time_limit_per_row": float | None,
 }
-IN_PIECES = "The rows came in pieces, so the counterfactuals were counted and not kept."
+IN_CHUNKS = "The rows came in chunks, so the counterfactuals were counted and not kept."
 LONGEST_VALUE = 200
 WITHOUT_COUNTERFACTUAL = ("infeasible", "unknown")
 
@@ -59,7 +59,7 @@ def certificate(classifier: Any, X: Any = None, y: Any = None, sample_weight: Ar
     classifier : FCCAClassifier
         Fitted, with an FCCADiscretizer.
     X, y, sample_weight : as in fit, optional
-        The training rows; see :meth:`fcca.FCCAClassifier.training_data`. They are not needed if they came in pieces. The
+        The training rows; see :meth:`fcca.FCCAClassifier.training_data`. They are not needed if they came in chunks. The
         document then has counts but no counterfactuals.
 
     Returns
@@ -93,8 +93,8 @@ def certificate(classifier: Any, X: Any = None, y: Any = None, sample_weight: Ar
             f"A certificate needs counterfactuals, but a {type(classifier.discretizer_).__name__} does not compute any. "
             "Use FCCADiscretizer."
         )
-    in_pieces = not hasattr(classifier.discretizer_, "counterfactuals_")
-    rows = None if in_pieces and X is None else classifier.training_data(X, y, sample_weight)
+    in_chunks = not hasattr(classifier.discretizer_, "counterfactuals_")
+    rows = None if in_chunks and X is None else classifier.training_data(X, y, sample_weight)
     return written_certificate(classifier, rows)
 
 
@@ -139,7 +139,7 @@ def written_certificate(
         "parameters": _parameters(classifier),
         "statuses": {str(name): int(n) for name, n in discretizer.statuses_.items()},
         "counterfactuals": None if found is None else _columns_of(found, discretizer),
-        "why_no_counterfactuals": IN_PIECES if found is None else None,
+        "why_no_counterfactuals": IN_CHUNKS if found is None else None,
         "thresholds": {
             "found": json.loads(discretizer.all_thresholds_.to_json()),
             "kept": _kept(discretizer),

@@ -256,13 +256,19 @@ def objective(given: Evidence) -> list[str]:
     if held is None:
         return problems  # tree_on_thresholds reports this
     leaves = np.flatnonzero(tree.structure.feature < 0)
+    learned = held[leaves]
+    if soft is not None:
+        learned = np.array([soft.class_weights(np.flatnonzero(leaf == one)) for one in leaves])
+        if tree.structure.soft_weight is None or not np.allclose(
+            tree.structure.soft_weight[leaves], learned, rtol=NEAR, atol=NEAR
+        ):
+            problems.append("the probabilities in the leaves differ from those of the black box")
     if len(leaves) > 1:
         rows = np.bincount(leaf, minlength=len(held))[leaves]
-        least = requested.min_weight_fraction_leaf * float(weight.sum())
-        if rows.min() < requested.min_samples_leaf or held[leaves].sum(axis=1).min() < least * (1 - NEAR):
+        least = requested.min_weight_fraction_leaf * total
+        if rows.min() < requested.min_samples_leaf or learned.sum(axis=1).min() < least * (1 - NEAR):
             problems.append("a leaf has fewer rows than min_samples_leaf or less weight than min_weight_fraction_leaf")
-    costing = held[leaves] if soft is None else np.array([soft.class_weights(np.flatnonzero(leaf == one)) for one in leaves])
-    cost = float(leaf_cost(costing, requested.criterion).sum() / total)
+    cost = float(leaf_cost(learned, requested.criterion).sum() / total)
     return problems + _of_proof(given, cost + claim.regularization * tree.structure.n_leaves)
 
 

@@ -239,7 +239,7 @@ class Evidence:
     def points(self) -> StatedCounterfactuals:
         """The counterfactuals."""
         if self.stated.points is None:
-            raise NotChecked("The rows came in pieces, so the certificate has counts but no counterfactuals.")
+            raise NotChecked("The rows came in chunks, so the certificate has counts but no counterfactuals.")
         return self.stated.points
 
     @property

@@ -7,7 +7,11 @@ from fcca.classifier._cross_validation import (
     choose_granularity,
     choose_n_thresholds,
 )
-from fcca.classifier._fit_tree import fit_tree as fit_tree, selection_fit_to as selection_fit_to
+from fcca.classifier._fit_tree import (
+    fit_tree as fit_tree,
+    resolve_fit_to as resolve_fit_to,
+    selection_fit_to as selection_fit_to,
+)
 from fcca.tables import TrainingTable
 
 __all__ = ["FCCAClassifier", "TrainingTable", "choose_granularity", "choose_n_thresholds"]

@@ -24,7 +24,7 @@ from fcca.discretizers import BinaryRows, FCCADiscretizer
 from fcca.exceptions import InvalidInputError
 from fcca.metrics import fidelity
 from fcca.selection import OptimalSelection
-from fcca.tables import Columns, TrainingTable, routed_metadata, weighted_rows
+from fcca.tables import Columns, TrainingTable, check_column_names, routed_metadata, weighted_rows
 from fcca.trees import OptimalTreeClassifier, TreeAnswersMixin, TreeStructure
 from fcca.utils import FIT_TO
 
@@ -32,45 +32,47 @@ from fcca.utils import FIT_TO
 NODES_OF_CHOICE = 2_000
 
 PARTS = ("discretizer", "tree")
-#: By preset, the parameters of the tree to grow where None is given.
+#: Parameters of the default tree, for each preset.
 TREES: dict[str | None, dict[str, Any]] = {None: {}, "paper": {"max_depth": 3, "max_leaf_nodes": None, "criterion": "error"}}
 
 
 class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, BaseEstimator):
     """A small decision tree in place of a black box.
 
-    It is provably the best tree on the thresholds behind the decisions of the black box.
+    The tree is provably the best one on the thresholds behind the decisions of the black box.
 
     Parameters
     ----------
     discretizer : FCCADiscretizer, default=None
-        Finds the thresholds, or another one that takes them from a classifier, such as GTREDiscretizer; None is
-        ``FCCADiscretizer()``.
+        Finds the thresholds. Another discretizer that takes thresholds from a classifier, such as GTREDiscretizer, can be
+        used too. None is ``FCCADiscretizer()``.
     tree : OptimalTreeClassifier, default=None
-        The tree on the binary columns; None is ``OptimalTreeClassifier()``.
+        The tree to fit on the binary columns. None is ``OptimalTreeClassifier()``.
     fit_to : {"probability", "labels", "target"}, default=None
         What the tree learns: the class probabilities of the black box, the labels, or the predictions of the black box.
-        The nodes of the tree count the labels; with "target", they count the predictions. None is "probability" where the
+        The nodes of the tree count the labels; with "target", they count the predictions. None is "probability" if the
         black box has ``predict_proba`` and the tree is an OptimalTreeClassifier with a criterion other than "error".
         Otherwise, None is "labels".
     n_thresholds : int or "auto", default=None
-        Number of thresholds for the tree; None gives it all. An :class:`~fcca.selection.OptimalSelection` chooses the best
-        ones, with proof, among those that the discretizer finds. "auto" takes the smallest number up to
-        16 whose tree, by cross-validation, is no worse than the one on all thresholds, and all of them where there is none.
-        The search ends after 2,000 branches; for another limit, and for constraints, give the discretizer a selection
-        that does not say how many, such as ``OptimalSelection(time_limit=60, forbid=["age"])``.
+        Number of thresholds for the tree; None uses all of them. An :class:`~fcca.selection.OptimalSelection` chooses the
+        best thresholds that the discretizer finds, with proof. "auto" is the smallest number up to 16 whose tree is no
+        worse than the tree on all thresholds, by cross-validation. If every number is worse, all thresholds are used. The
+        selection stops after 2,000 branches. For another limit or for constraints, give the discretizer a selection
+        without a number of thresholds, such as ``OptimalSelection(time_limit=60, forbid=["age"])``.
     preset : {"paper"}, default=None
-        "paper" is the method as published: its discretizer has ``preset="paper"`` unless it has another, and the tree,
-        where it is None, has depth 3 and the fewest errors plus ten rows per leaf.
+        "paper" is the method as published. The discretizer gets ``preset="paper"`` unless it has another preset. The
+        default tree has depth 3 and minimizes the number of errors plus ten rows per leaf.
 
     Attributes
     ----------
     discretizer_ : FCCADiscretizer
-        Fitted; its ``estimator_`` is the black box.
+        The fitted discretizer. Its ``estimator_`` is the black box.
     tree_ : OptimalTreeClassifier
-        Fitted on the binary columns. Its ``objective_``, ``lower_bound_``, ``gap_`` and ``is_optimal_`` are the certificate.
+        The tree fitted on the binary columns. Its ``objective_``, ``lower_bound_``, ``gap_`` and ``is_optimal_`` say what is
+        proven.
     structure_ : TreeStructure
-        The same tree in raw units; categories by their codes, positions in ``discretizer_.thresholds_.columns``.
+        The same tree in raw units. Categories are given by their codes, which are positions in
+        ``discretizer_.thresholds_.columns``.
     fit_to_ : {"probability", "labels", "target"}
         What the tree learned.
     fidelity_ : float
@@ -82,7 +84,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
     classes_ : ndarray
     n_features_in_ : int
     feature_names_in_ : ndarray of str
-        Only where X has column names.
+        Only if X has column names.
 
     Examples
     --------
@@ -128,15 +130,16 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **metadata: Any) -> Self:
-        """Fit black box, thresholds and tree.
+        """Fit the black box, the thresholds and the tree.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Numbers, in their own units; and categories, columns of texts or of pandas' category type. Values may be missing.
+            Columns of numbers, in their original units, or of categories: strings or pandas' category dtype. Values may be
+            missing.
         y : array-like of shape (n_rows,)
         sample_weight : array-like of shape (n_rows,), optional
-            It reaches the black box, the thresholds' counts and the tree.
+            Weights of the rows, used for the black box, the counts of the thresholds and the tree.
         **metadata : dict
             Further arguments that the black box or the tree request, with scikit-learn's metadata routing enabled.
 
@@ -147,11 +150,12 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         _raise_for_params(metadata, self, "fit")
         if metadata and self.n_thresholds == "auto":
             raise InvalidInputError(
-                f'n_thresholds="auto" cross-validates without {", ".join(metadata)}, so it would judge another black box or '
-                "tree. Give a number of thresholds."
+                f'n_thresholds="auto" cross-validates without {", ".join(metadata)}, so it would evaluate a different black '
+                "box or tree. Give a number of thresholds."
             )
         if hasattr(self, "selection_path_"):
             del self.selection_path_
+        check_column_names(X)
         discretizer, tree = self.new_parts()
         if self.n_thresholds == "auto":
             self.selection_path_ = self.selection_path(X, y, sample_weight=sample_weight)
@@ -163,7 +167,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return self.grow(discretizer, tree, rows, table, routed_metadata(self, "tree", metadata, X, sample_weight))
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Get the metadata routing: arguments of ``fit`` for black box and tree.
+        """Get the metadata routing: arguments of ``fit`` for the black box and the tree.
 
         Returns
         -------
@@ -174,12 +178,12 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return MetadataRouter(owner=self).add_self_request(self).add(**parts, method_mapping=fit_to_fit)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Get the parameters, those of the default discretizer and tree included.
+        """Get the parameters, including the parameters of the default discretizer and tree.
 
         Parameters
         ----------
         deep : bool, default=True
-            Whether to include the parameters of discretizer and tree, such as ``discretizer__Q``.
+            Whether to include the parameters of the discretizer and the tree, such as ``discretizer__Q``.
         """
         parameters: dict[str, Any] = super().get_params(deep)
         for name in PARTS if deep else ():
@@ -189,12 +193,12 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return parameters
 
     def set_params(self, **parameters: Any) -> Self:
-        """Set parameters, also those of the default discretizer and tree.
+        """Set parameters, also of the default discretizer and tree.
 
         Parameters
         ----------
         **parameters : dict
-            Such as ``discretizer__Q=0.7`` or ``tree__max_depth=4``.
+            For example ``discretizer__Q=0.7`` or ``tree__max_depth=4``.
 
         Returns
         -------
@@ -212,7 +216,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         Returns
         -------
         discretizer
-            With a selection of ``n_thresholds``, where this is a number.
+            It has a selection of ``n_thresholds`` thresholds if this is a number.
         tree
         """
         self._validate_params()
@@ -224,15 +228,15 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return discretizer, tree
 
     def _limits_of_selection(self, discretizer: Any) -> OptimalSelection:
-        """The discretizer's selection, or a new one with a limit on its search."""
+        """Return the discretizer's selection, or a new one with a limit on its search."""
         check_selects(discretizer)
         own = discretizer.selection
         if own is None:
             return OptimalSelection(fit_to=selection_fit_to(self.fit_to), max_nodes=NODES_OF_CHOICE)
         if own.n_thresholds is not None or own.max_inconsistency is not None:
             raise InvalidInputError(
-                f"n_thresholds={self.n_thresholds!r} was given, and the discretizer's selection says how many, too. Give "
-                "one of them."
+                f"n_thresholds={self.n_thresholds!r} was given, but the discretizer's selection also sets the number of "
+                "thresholds. Give only one of them."
             )
         limits: OptimalSelection = clone(own)
         return limits
@@ -256,7 +260,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         rows : BinaryRows
             The training rows.
         table : TrainingTable, optional
-            The same as they were given; see :meth:`training_data`.
+            The training rows as they were given; see :meth:`training_data`.
         metadata : mapping, optional
             Further arguments of the tree's ``fit``.
 
@@ -270,7 +274,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
             if hasattr(discretizer, name):
                 setattr(self, name, getattr(discretizer, name))
         weights = {} if rows.weight is None else {"sample_weight": rows.weight}
-        self.fit_to_ = resolve_fit_to(self.fit_to, tree, rows, discretizer)
+        self.fit_to_ = resolve_fit_to(self.fit_to, tree, rows, discretizer, metadata)
         fit_tree(tree, rows, self.fit_to_, metadata)
         self.discretizer_, self.tree_ = discretizer, tree
         self.classes_ = tree.classes_
@@ -302,7 +306,9 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         """
         rows = self.training_data(X, y, sample_weight)
         if not hasattr(self.discretizer_, "set_granularity"):
-            raise InvalidInputError(f"{type(self.discretizer_).__name__} has no granularity; FCCADiscretizer has.")
+            raise InvalidInputError(
+                f"{type(self.discretizer_).__name__} does not have a granularity. Use FCCADiscretizer, or at_selection."
+            )
         return self._with(copy(self.discretizer_).set_granularity(Q), rows, Q=Q, selection=None)
 
     def at_selection(
@@ -334,7 +340,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return self._with(discretizer, rows, selection=selection)
 
     def _with(self, discretizer: Any, rows: TrainingTable, **parameters: Any) -> FCCAClassifier:
-        """Copy of the classifier with another fitted discretizer and a new tree."""
+        """Copy the classifier, with another fitted discretizer and a new tree."""
         other: FCCAClassifier = clone(self).set_params(n_thresholds=None)
         other.discretizer = clone(self._part("discretizer"))
         known = other.discretizer.get_params(deep=False)
@@ -343,31 +349,32 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return other.grow(discretizer, tree, binary_rows(discretizer, rows.X, rows.y, rows.sample_weight), rows)
 
     def training_data(self, X: Any = None, y: Any = None, sample_weight: ArrayLike | None = None) -> TrainingTable:
-        """Get the training rows, without those of weight 0.
+        """Get the training rows, without the rows of weight 0.
 
-        The classifier keeps them by reference, in memory only. A pickle or a copy does not hold them; give them again.
+        The classifier keeps references to them, in memory only. A pickle or a copy does not contain the rows. There they
+        must be given again.
 
         Parameters
         ----------
         X, y, sample_weight : as in fit, optional
-            The rows; None takes those in memory.
+            The rows. None takes the rows in memory.
 
         Returns
         -------
         TrainingTable
-            ``X``, ``y``, ``sample_weight``, and ``rows``, which rows of the table given to fit they are.
+            ``X``, ``y``, ``sample_weight``, and ``rows``, their positions in the table given to fit.
         """
         check_is_fitted(self)
         if (X is None) != (y is None) or (X is None and sample_weight is not None):
-            raise InvalidInputError("X, y and sample_weight belong together: give them all, or none.")
+            raise InvalidInputError("X, y and sample_weight belong together. Give all of them, or none.")
         if X is None and not hasattr(self, "_training"):
             raise InvalidInputError(
                 "The rows that this classifier was fitted on are not in memory: it was loaded or copied, or they came in "
-                "pieces. Give X and y."
+                "chunks. Give X and y."
             )
         rows = self._training if X is None else weighted_rows(X, y, sample_weight)
         if not are_training_rows(self, rows):
-            reason = "They were changed since." if X is None else "Give X, y and sample_weight as they were in fit."
+            reason = "They were changed after fit." if X is None else "Give X, y and sample_weight as they were in fit."
             raise InvalidInputError(f"These are not the rows that the classifier was fitted on. {reason}")
         return rows
 
@@ -376,7 +383,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return {name: value for name, value in state.items() if name != "_training"}
 
     def _part(self, name: str) -> Any:
-        """The given discretizer or tree, or the default one."""
+        """Return the given discretizer or tree, or the default one."""
         part = getattr(self, name)
         if part is None:
             return _default_part(name, self.preset)
@@ -408,11 +415,12 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
     def to_sklearn(self) -> DecisionTreeClassifier:
         """Convert the tree to a fitted DecisionTreeClassifier, such as for ``plot_tree``.
 
-        It takes X, in raw units, where all conditions of the tree are thresholds. scikit-learn's trees cast X to
-        32-bit floats first; the thresholds are moved so that training rows end where they should, unless those floats
-        cannot tell them apart. Another value closer to a threshold than they can tell may go to the other side. Where
-        some are sets of categories or ask for missing values, which scikit-learn's trees cannot test, it takes the
-        0/1 columns, ``discretizer_.transform(X)``, and its columns are named for their conditions.
+        If all conditions of the tree are thresholds, the result takes X in raw units. scikit-learn's trees cast X to
+        32-bit floats first. The thresholds are moved so that training rows reach the same leaf, unless 32-bit floats
+        cannot distinguish them. Another value very close to a threshold may go to the other side.
+
+        scikit-learn's trees cannot test sets of categories or missing values. If the tree has such conditions, the result
+        takes the binary columns, ``discretizer_.transform(X)``. Its columns are named after their conditions.
         """
         check_is_fitted(self)
         if self.structure_.has_cuts_only and not (self._columns is not None and self._columns.has_categories):
@@ -431,13 +439,13 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return tags
 
     def fidelity(self, X: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Share of rows that the tree predicts as the black box does."""
+        """Compute the share of rows that the tree predicts as the black box does."""
         check_is_fitted(self)
         return fidelity(self.predict(X), self.discretizer_.predict_target(X), sample_weight)
 
 
 def _default_part(name: str, preset: str | None) -> Any:
-    """The part to use where None is given; ``fit`` checks the preset."""
+    """Return the part to use for None. ``fit`` checks the preset."""
     if name == "discretizer":
         return FCCADiscretizer(preset=preset)
     return OptimalTreeClassifier(**TREES["paper" if preset == "paper" else None])

@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 #: The levels of granularity in the paper.
 GRANULARITIES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 LEAST_LIKELIHOOD = 1e-15  # of a class that the training rows of a fold do not have
-#: Branches of each search whose result is only compared with others: its start is close enough.
+#: Branches of each search whose result is only compared with others. Its starting solution is close enough.
 NODES_OF_PATH = 0
 
 
@@ -55,8 +55,8 @@ class Fold(NamedTuple):
             return self
         if len(known) == 0:
             raise InvalidInputError(
-                f"All held-out rows of fold {self.number} have an unknown category, or a missing value where its training "
-                "rows have none. Give fewer folds, or another splitter as cv."
+                f"All held-out rows of fold {self.number} have an unknown category, or a missing value in a column without "
+                "missing training values. Give fewer folds, or another splitter as cv."
             )
         weight = None if self.test_weight is None else self.test_weight[known]
         return self._replace(X_test=_safe_indexing(self.X_test, known), y_test=self.y_test[known], test_weight=weight)
@@ -116,7 +116,7 @@ class FoldTrees:
 
 
 def _log_loss(tree: Any, B: NDArray[np.int8], fold: Fold) -> float:
-    """Log-loss of a tree on the held-out rows; NaN for a tree without probabilities."""
+    """Compute the held-out log-loss of a tree; NaN for a tree without probabilities."""
     if not hasattr(tree, "predict_proba"):
         return np.nan
     column = pd.Index(tree.classes_).get_indexer(fold.y_test)
@@ -139,7 +139,7 @@ def granularities_of_fold(
     for cost in [first.lambda0] if lambda0 is None else lambda0:
         discretizer = first
         if cost != first.lambda0:
-            fitted = FrozenEstimator(first.estimator_)  # decides where it is told to already
+            fitted = FrozenEstimator(first.estimator_)  # already has the decision threshold
             discretizer = clone(first).set_params(estimator=fitted, decision_threshold=None, lambda0=cost)
             discretizer.set_output(transform="default").fit(fold.X, fold.y, **fold.weights)
         for Q in levels:
@@ -168,7 +168,7 @@ def selections_of_fold(
     unselected = trees.line(discretizer.thresholds_, B, B_test)
     with_all = {f"{name}_all": unselected[name] for name in ("accuracy", "log_loss")}
     for n in numbers:
-        # All that there are, where there are fewer; none, where more have to be kept.
+        # The largest selection of at most n thresholds. There is no line if ``keep`` requires more than n.
         for one in [one for one in frontier if one.n_thresholds <= n][-1:]:
             line = trees.line(one.thresholds, B[:, one.kept], B_test[:, one.kept])
             yield {"n_thresholds": n} | line | {"selection_optimal": float(one.is_optimal)} | with_all
@@ -194,8 +194,9 @@ def choose_granularity(path: pd.DataFrame, rule: str = "one_standard_error", *, 
     path : DataFrame
         The result of :meth:`FCCAClassifier.granularity_path`.
     rule : {"best", "one_standard_error", "tradeoff"}, default="one_standard_error"
-        The most accurate; the fewest thresholds within one standard error of the most accurate; or the trade-off of the
-        paper's authors, the largest ``(1 - tradeoff) · compression - tradeoff · inconsistency``.
+        "best" is the most accurate line. "one_standard_error" is the line with the fewest thresholds within one standard
+        error of the most accurate line. "tradeoff" is the rule of the paper's authors. It maximizes
+        ``(1 - tradeoff) · compression - tradeoff · inconsistency``.
     tradeoff : float, default=0.8
         Weight of the inconsistency.
 
@@ -223,13 +224,14 @@ def choose_n_thresholds(path: pd.DataFrame, rule: str = "no_worse") -> int | Non
     path : DataFrame
         The result of :meth:`FCCAClassifier.selection_path`.
     rule : {"no_worse", "best", "one_standard_error"}, default="no_worse"
-        The smallest number whose tree is no worse than the one on all thresholds, in accuracy and in log-loss; the number
-        with the most accurate tree; or the smallest within one standard error of that.
+        "no_worse" is the smallest number whose tree is no worse than the tree on all thresholds, in accuracy and in
+        log-loss. "best" is the number with the most accurate tree. "one_standard_error" is the smallest number whose tree
+        is within one standard error of the most accurate tree.
 
     Returns
     -------
     int or None
-        None to keep all: with "no_worse", where every number is worse.
+        None means to keep all thresholds. It is returned by "no_worse" if every number is worse.
     """
     if rule == "no_worse":
         _check_path(path, "selection_path", ("n_thresholds", "accuracy", "accuracy_all", "log_loss", "log_loss_all"))
@@ -243,9 +245,11 @@ def choose_n_thresholds(path: pd.DataFrame, rule: str = "no_worse") -> int | Non
 
 def _check_path(path: pd.DataFrame, maker: str, columns: Sequence[str]) -> None:
     if missing := [name for name in columns if name not in path.columns]:
-        raise InvalidInputError(f"path must be what {maker} returns with per_fold=False; it lacks {', '.join(missing)}.")
+        raise InvalidInputError(
+            f"path must be the result of {maker} with per_fold=False, but it has no column {', '.join(missing)}."
+        )
     if len(path) == 0:
-        raise InvalidInputError("path has no line to choose from.")
+        raise InvalidInputError("path has no lines to choose from.")
 
 
 def _most_accurate(path: pd.DataFrame, rule: str, size: str) -> Any:
@@ -264,11 +268,11 @@ class CrossValidationMixin(ABC):
 
     @abstractmethod
     def _new_discretizer(self) -> Any:
-        """Make the discretizer, not fitted."""
+        """Make an unfitted discretizer."""
 
     @abstractmethod
     def _new_tree(self) -> Any:
-        """Make the tree, not fitted."""
+        """Make an unfitted tree."""
 
     def granularity_path(
         self,
@@ -283,8 +287,8 @@ class CrossValidationMixin(ABC):
     ) -> pd.DataFrame:
         """Cross-validate the tree over levels of granularity.
 
-        The black box is fitted once per fold, the counterfactuals are computed once per fold and ``lambda0``. The thresholds
-        are those crossed most often: a selection plays no part.
+        The black box is fitted once per fold. The counterfactuals are computed once per fold and ``lambda0``. The thresholds
+        crossed most often are kept; a selection is ignored.
 
         Parameters
         ----------
@@ -292,7 +296,7 @@ class CrossValidationMixin(ABC):
         Q : sequence of float
             Levels of granularity.
         lambda0 : sequence of float, optional
-            Costs per moved feature, the paper's other knob; default is the discretizer's own.
+            Costs per changed feature, the paper's other parameter. The default is ``lambda0`` of the discretizer.
         cv : int or splitter, default=5
         sample_weight : array-like of shape (n_rows,), optional
         per_fold : bool, default=False
@@ -303,15 +307,16 @@ class CrossValidationMixin(ABC):
         DataFrame
             Per ``lambda0`` and ``Q``: ``thresholds`` and ``features`` kept; ``compression`` and ``inconsistency`` on
             training rows; ``accuracy``, ``log_loss`` and ``fidelity`` on held-out rows; ``leaves``; ``optimal``, the share
-            of folds whose tree is proven. Means over folds, with the standard error of the accuracy as ``accuracy_se``.
+            of folds whose tree is proven optimal. The values are means over folds. ``accuracy_se`` is the standard error of
+            the accuracy.
 
         See Also
         --------
-        choose_granularity : ways to choose from it.
+        choose_granularity : choose a line of the result.
         """
         levels = list(Q)
         if not levels:
-            raise InvalidInputError("Q must name at least one level.")
+            raise InvalidInputError("Q must contain at least one level.")
         lines = [
             line | {"fold": fold.number}
             for fold in folds(X, y, sample_weight, cv)
@@ -332,17 +337,18 @@ class CrossValidationMixin(ABC):
     ) -> pd.DataFrame:
         """Cross-validate the tree over numbers of optimal thresholds.
 
-        Black box and counterfactuals are computed once per fold.
+        The black box and the counterfactuals are computed once per fold.
 
         Parameters
         ----------
         X, y : as in fit
         n_thresholds : iterable of int, default=range(1, 17)
-            How many thresholds to keep; all, where a fold has fewer.
+            Numbers of thresholds to keep. If a fold has fewer, all are kept.
         selection : OptimalSelection, optional
-            Chooses them; its ``n_thresholds`` and ``max_inconsistency`` play no part. Default is the discretizer's own, or
-            one against what the tree learns, which takes what the search starts from (``max_nodes=0``). Conditions that it
-            names must be there in every fold.
+            Chooses the thresholds; its ``n_thresholds`` and ``max_inconsistency`` are ignored. The default is the
+            selection of the discretizer. If there is none, the inconsistency with what the tree learns is minimized
+            approximately, by the starting solution of the search (``max_nodes=0``). The conditions in ``keep`` and
+            ``forbid`` must exist in every fold.
         cv : int or splitter, default=5
         sample_weight : array-like of shape (n_rows,), optional
         per_fold : bool, default=False
@@ -353,13 +359,13 @@ class CrossValidationMixin(ABC):
         DataFrame
             Per ``n_thresholds``: ``thresholds`` and ``features`` kept; ``compression`` and ``inconsistency`` on training
             rows; ``accuracy``, ``log_loss`` and ``fidelity`` on held-out rows; ``leaves``; ``optimal``, the share of folds
-            whose tree is proven, and ``selection_optimal``, of those whose thresholds are; ``accuracy_all`` and
-            ``log_loss_all`` of the tree on all thresholds. Means over folds, with the standard error of the accuracy as
-            ``accuracy_se``.
+            whose tree is proven optimal; ``selection_optimal``, the share of folds whose thresholds are proven optimal;
+            ``accuracy_all`` and ``log_loss_all`` of the tree on all thresholds. The values are means over folds.
+            ``accuracy_se`` is the standard error of the accuracy.
 
         See Also
         --------
-        choose_n_thresholds : ways to choose from it.
+        choose_n_thresholds : choose a number of thresholds from the result.
         """
         numbers = sorted(set(whole_numbers("n_thresholds", n_thresholds)))
         discretizer = self._new_discretizer()

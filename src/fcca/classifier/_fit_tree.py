@@ -13,7 +13,9 @@ from fcca.exceptions import InvalidInputError
 from fcca.trees import OptimalTreeClassifier
 
 
-def resolve_fit_to(fit_to: str | None, tree: Any, rows: BinaryRows, discretizer: Any) -> str:
+def resolve_fit_to(
+    fit_to: str | None, tree: Any, rows: BinaryRows, discretizer: Any, metadata: Mapping[str, Any] | None = None
+) -> str:
     """Replace None with a default: the probabilities where they can be learned, otherwise the labels.
 
     Parameters
@@ -25,13 +27,17 @@ def resolve_fit_to(fit_to: str | None, tree: Any, rows: BinaryRows, discretizer:
         The training rows.
     discretizer : discretizer
         Fitted.
+    metadata : mapping, optional
+        Further arguments of the tree's ``fit``.
     """
     problem = ""
-    if not isinstance(tree, OptimalTreeClassifier):
+    if getattr(type(tree), "fit", None) is not OptimalTreeClassifier.fit:
         problem = f"the tree is a {type(tree).__name__}, not an OptimalTreeClassifier"
+    elif metadata:
+        problem = f"the fit of the tree receives {', '.join(metadata)}"
     elif rows.soft is None:
         problem = "the black box has no predict_proba"
-    elif not np.array_equal(discretizer.classes_, np.unique(rows.y)):
+    elif not np.array_equal(discretizer.estimator_.classes_, np.unique(rows.y)):
         problem = "y does not contain the same classes as the training labels of the black box"
     if fit_to == "probability" and problem:
         raise InvalidInputError(f"fit_to='probability' is not possible: {problem}. Use fit_to='labels' or fit_to='target'.")

@@ -26,7 +26,7 @@ def are_training_rows(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
 
 
 def _same_leaves(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
-    """Check that each leaf has as many rows and as much weight per class as in ``fit``."""
+    """Check that these rows give each leaf the same row count and class weights as in ``fit``."""
     nodes = classifier.structure_
     is_leaf, shape = nodes.feature < 0, nodes.weight.shape
     leaf = classifier.apply(rows.X)

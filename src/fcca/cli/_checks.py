@@ -87,7 +87,7 @@ def check_streamable(path: Path | None) -> None:
     if table_format(path) != ".parquet":
         made = path.name[: path.name.lower().index(".csv")] + ".parquet"
         raise InvalidInputError(
-            f"--stream was given with {path.name}, but only Parquet files are read in pieces. Convert it with pandas: "
+            f"--stream was given with {path.name}, but only Parquet files are read in chunks. Convert it with pandas: "
             f"pandas.read_csv({path.name!r}).to_parquet({made!r}). With little memory, convert it with pyarrow to "
             f"parts/part-0.parquet: from pyarrow.dataset import dataset, write_dataset; write_dataset(dataset({path.name!r}"
             ", format='csv'), 'parts', format='parquet')."

@@ -44,7 +44,7 @@ class CounterfactualLines:
         self._open.close()
 
     def add(self, found: Counterfactuals, rows: RowNumbers) -> None:
-        """Write the counterfactuals of one piece.
+        """Write the counterfactuals of one chunk.
 
         Parameters
         ----------

@@ -108,8 +108,8 @@ class Distill(options.DistillSettings):
         bool | None,
         large_option(
             "--stream/--no-stream",
-            help="Read a .parquet file in pieces, with little memory, or at once. With the same --sample, the results are "
-            f"the same. Default: in pieces if the file has at least {STREAMED_FROM:,} values (rows × columns).",
+            help="Read a .parquet file in chunks, with little memory, or at once. With the same --sample, the results are "
+            f"the same. Default: in chunks if the file has at least {STREAMED_FROM:,} values (rows × columns).",
         ),
     ] = None
     sample: Annotated[
@@ -117,7 +117,7 @@ class Distill(options.DistillSettings):
         large_option(
             metavar="N",
             help="Fit the black box on a random sample of this many training rows. The thresholds and the tree use all "
-            f"training rows. Default: all rows, or {LARGEST_SAMPLE:,} if the file is read in pieces.",
+            f"training rows. Default: all rows, or {LARGEST_SAMPLE:,} if the file is read in chunks.",
         ),
         expects("a number of rows of at least 2, such as 100000", lambda n: n >= 2),
     ] = None
@@ -199,13 +199,13 @@ class Distill(options.DistillSettings):
         for option, given in (("--open", self.open_report), ("--title", self.title is not None)):
             if given:
                 raise InvalidInputError(
-                    f"{option} was given {reason}. A report shows single rows, so a table read in pieces has no report. "
+                    f"{option} was given {reason}. A report shows single rows, so a table read in chunks has no report. "
                     f"Omit {option}, or read all rows with --no-stream."
                 )
 
     @cached_property
     def streamed(self) -> bool:
-        """True if the table is read in pieces."""
+        """True if the table is read in chunks."""
         if self.stream is not None or self.data is None:
             return bool(self.stream)
         with interrupts_deferred():
@@ -215,7 +215,7 @@ class Distill(options.DistillSettings):
     def targets(self) -> tuple[Path, list[str]]:
         """Return the directory and the names of the output files."""
         if self.streamed and self.stream is None and self.data is not None:
-            self._check_streamed(f"for {self.data.name}, which is so large that it is read in pieces")
+            self._check_streamed(f"for {self.data.name}, which is so large that it is read in chunks")
         wanted = {
             REPORT: not (self.streamed or self.no_report),
             COUNTERFACTUALS: self.counterfactuals,
@@ -247,7 +247,7 @@ class Distill(options.DistillSettings):
         notes = []
         if self.streamed and not self.no_report:
             notes.append(
-                f"For a table read in pieces, {REPORT} and {CERTIFICATE} are not written, because they contain single rows. "
+                f"For a table read in chunks, {REPORT} and {CERTIFICATE} are not written, because they contain single rows. "
                 "To write them, use --no-stream. For a report on some of the rows, use fcca report with a model."
                 f"{f' {earlier[REPORT]} is from an earlier run.' if REPORT in earlier else ''}"
             )

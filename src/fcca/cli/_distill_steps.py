@@ -40,7 +40,7 @@ def distillation(source: Source, settings: DistillSettings) -> Distillation:
     Parameters
     ----------
     source : Source
-        The table, in memory or read in pieces.
+        The table, in memory or read in chunks.
     settings : DistillSettings
     """
     rules = read_rules(settings.rules)

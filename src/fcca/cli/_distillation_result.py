@@ -103,7 +103,7 @@ class Distillation:
 
     @property
     def streamed(self) -> bool:
-        """True if the rows were read in pieces."""
+        """True if the rows were read in chunks."""
         return self.in_memory is None
 
     @property

@@ -36,8 +36,8 @@ OPTIONS = {
 NOT_HELD_OUT = "No rows were held out. New rows may be predicted less well."
 NOTHING_BETTER = "Other settings were tried, but none gave a better tree."
 NOTHING_TRIED = "No other settings were tried. Hold out rows with --test-size 0.2 to try some."
-IN_PIECES = (
-    "The table was read in pieces. CART, and the AUC and log-loss of the black box, need the rows in memory (--no-stream)."
+IN_CHUNKS = (
+    "The table was read in chunks. CART, and the AUC and log-loss of the black box, need the rows in memory (--no-stream)."
 )
 
 
@@ -47,7 +47,7 @@ def quality_summary(found: Distillation) -> list[RenderableType]:
     parts: list[RenderableType] = [_figures_table(quality)]
     notes = [] if quality.is_held_out else [NOT_HELD_OUT]
     if found.streamed:
-        notes.append(IN_PIECES)
+        notes.append(IN_CHUNKS)
     parts += [Text(note, style="dim") for note in notes]
     if quality.is_useless:
         parts += [Text(), Text(verdict_sentence(quality), style=AMBER)]

@@ -29,7 +29,7 @@ from fcca.cli._options import COUNTERFACTUALS, LARGEST_SAMPLE, DistillSettings
 from fcca.cli._read_table import Dataset, TableFacts, check_header, counts_of, label_among, labels_of, missing_labels
 from fcca.cli._split import MOST_STRATIFIED, Split
 from fcca.cli._timing import Stopwatch
-from fcca.discretizers import BinaryRows, LocalPieces, Rows, SearchResult
+from fcca.discretizers import BinaryRows, LocalChunks, Rows, SearchResult
 from fcca.exceptions import InvalidInputError
 from fcca.models import LinearModel, OpenColumn, read_model
 from fcca.selection import OptimalSelection
@@ -196,11 +196,11 @@ class MemorySource:
         return self.data.facts()
 
 
-# --- in pieces ----------------------------------------------------------------------------------------------------------
+# --- in chunks ----------------------------------------------------------------------------------------------------------
 
 
 class ParquetSource:
-    """A table in a Parquet file, read in pieces.
+    """A table in a Parquet file, read in chunks.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ class ParquetSource:
     label : str or None
         The label column. With None, it is found by its name.
     outputs : AtomicOutputs
-        Files for the counterfactuals, written piece by piece.
+        Files for the counterfactuals, written chunk by chunk.
     """
 
     from_text = False
@@ -231,7 +231,7 @@ class ParquetSource:
         for rule in rules:
             if rule.needs_all_rows(is_linear=is_linear):
                 raise InvalidInputError(
-                    f"The rule {rule!r} needs all rows at once, but the rows come in pieces. This is so for all rules "
+                    f"The rule {rule!r} needs all rows at once, but the rows come in chunks. This is so for all rules "
                     "between columns: sums, implications, one-hot groups. Omit the rule, or read all rows with --no-stream."
                 )
 
@@ -253,13 +253,13 @@ class ParquetSource:
             return frame, labels_of(frame.pop(table.label))
 
     def prepare(self, black_box: BlackBox, split: Split, settings: DistillSettings) -> None:
-        """Convert the pieces for the black box."""
+        """Convert the chunks for the black box."""
         self.rows = _KnownRows(self.table, black_box, split)
-        self.pieces = _TimedPieces(self.rows, black_box.X, self.stopwatch)
+        self.chunks = _TimedChunks(self.rows, black_box.X, self.stopwatch)
 
     def example(self) -> pd.DataFrame:
-        """Return the first piece."""
-        example: pd.DataFrame = self.pieces.first()
+        """Return the first chunk."""
+        example: pd.DataFrame = self.chunks.first()
         return example
 
     def fit(self, classifier: FCCAClassifier, settings: DistillSettings) -> FCCAClassifier:
@@ -283,9 +283,9 @@ class ParquetSource:
             self.rows.held_out_known = result.counterfactuals.columns  # for the held-out rows of later passes
             lines.add(result.counterfactuals, self.rows.training_rows)
 
-        self.pieces.keep = keep
+        self.chunks.keep = keep
         try:
-            return distilled(self.pieces, classifier, granularity="--q ")
+            return distilled(self.chunks, classifier, granularity="--q ")
         except InvalidInputError as error:
             if self.rows.left_out.n == self.rows.split.n_training:
                 raise _nothing_known() from error
@@ -338,7 +338,7 @@ def _labels(table: ParquetTable, settings: DistillSettings) -> TableLabels:
 
 
 class _KnownRows:
-    """Pieces of the table, converted for the black box, without unknown categories.
+    """Chunks of the table, converted for the black box, without unknown categories.
 
     Parameters
     ----------
@@ -353,7 +353,7 @@ class _KnownRows:
         self.training_known = _with_any_label(self.known)
         self.held_out_known = self.training_known  # for held-out rows: categories and missing values of the training rows
         self.has_missing: Bools = np.zeros(len(self.names), dtype=bool)
-        self.training_rows: RowNumbers = np.empty(0, dtype=np.int64)  # of the current piece
+        self.training_rows: RowNumbers = np.empty(0, dtype=np.int64)  # of the current chunk
         self.left_out, self.held_out_left_out = LeftOutRows(), LeftOutRows()
 
     def __iter__(self) -> Iterator[Rows]:
@@ -375,7 +375,7 @@ class _KnownRows:
             yield Rows(X, y, None, held_out if held_out.any() else None)
 
     def _converted(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, Bools | None]:
-        """Convert a piece.
+        """Convert a chunk.
 
         Also returns a mask of columns with missing values, or None.
         """
@@ -396,8 +396,8 @@ class _KnownRows:
         return known
 
 
-class _TimedPieces(LocalPieces):
-    """Pieces that time each pass.
+class _TimedChunks(LocalChunks):
+    """Chunks that time each pass.
 
     Parameters
     ----------
@@ -416,6 +416,6 @@ class _TimedPieces(LocalPieces):
         return super().first() if self.like is None else self.like
 
     def sum(self, label: str, stage: Callable[..., T | None], *given: Any) -> T:
-        """Apply a stage to every piece and sum the results."""
+        """Apply a stage to every chunk and sum the results."""
         with self.stopwatch.time(label.partition(",")[0].lower()):
             return super().sum(label, stage, *given)

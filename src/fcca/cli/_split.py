@@ -1,6 +1,6 @@
 """Choose the held-out rows and the sample for the black box.
 
-The choice is the same in memory and in pieces.
+The choice is the same in memory and in chunks.
 """
 
 from __future__ import annotations

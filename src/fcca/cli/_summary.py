@@ -220,7 +220,7 @@ def facts(found: Distillation) -> list[tuple[str, str]]:
     target = f"{seconds(found.stopwatch.seconds['target'])} to {'fit' if found.model_file is None else 'load'} the black box"
     (title, data), *others = facts_of_data(found)
     return [
-        (title, f"{data}{', read in pieces' if found.streamed else ''}"),
+        (title, f"{data}{', read in chunks' if found.streamed else ''}"),
         *others,
         ("Time", f"{target}, {seconds(found.stopwatch.seconds['fcca'])} for the thresholds and the tree"),
     ]

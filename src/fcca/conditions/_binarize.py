@@ -11,7 +11,7 @@ from fcca.exceptions import InvalidInputError
 
 Floats = NDArray[np.float64]
 
-ROWS_PER_PIECE = 4096  # small enough for the cache
+ROWS_PER_CHUNK = 4096  # small enough for the cache
 
 
 def binarized(
@@ -36,15 +36,15 @@ def binarized(
     """
     out = np.empty((len(X), len(feature)), dtype=np.int8)
     if (kind == "cut").all():
-        for begin in range(0, len(X), ROWS_PER_PIECE):
-            piece = slice(begin, begin + ROWS_PER_PIECE)
-            np.greater(X[piece][:, feature], threshold, out=out[piece], casting="unsafe")
+        for begin in range(0, len(X), ROWS_PER_CHUNK):
+            chunk = slice(begin, begin + ROWS_PER_CHUNK)
+            np.greater(X[chunk][:, feature], threshold, out=out[chunk], casting="unsafe")
         return out
     cuts, missing = np.flatnonzero(kind == "cut"), np.flatnonzero(kind == "missing")
     memberships = {j: _memberships(j, feature, codes, n) for j, n in n_categories.items()}
-    for begin in range(0, len(X), ROWS_PER_PIECE):
-        rows = X[begin : begin + ROWS_PER_PIECE]
-        binary = out[begin : begin + ROWS_PER_PIECE]
+    for begin in range(0, len(X), ROWS_PER_CHUNK):
+        rows = X[begin : begin + ROWS_PER_CHUNK]
+        binary = out[begin : begin + ROWS_PER_CHUNK]
         binary[:, cuts] = rows[:, feature[cuts]] > threshold[cuts]
         binary[:, missing] = np.isnan(rows[:, feature[missing]])
         for j, (conditions, member) in memberships.items():
@@ -55,7 +55,7 @@ def binarized(
 def _memberships(
     j: int, feature: NDArray[np.int32], codes: Sequence[tuple[int, ...] | None], n: int
 ) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
-    """The sets of a column and their members.
+    """Return the sets of a column and their members.
 
     The last line is for missing values.
     """
@@ -67,7 +67,7 @@ def _memberships(
 
 
 def _whole_codes(x: Floats, n: int, name: str) -> NDArray[np.intp]:
-    """Codes as positions, n for missing values."""
+    """Convert codes to positions; missing values get position n."""
     code = np.where(np.isnan(x), n, x)
     wrong = (code != np.floor(code)) | (code < 0) | ((code >= n) & ~np.isnan(x))
     if wrong.any():

@@ -33,7 +33,7 @@ def written_document(
     labels: Sequence[Sequence[Any] | None],
     columns: Columns | None,
 ) -> str:
-    """Write the document of a threshold table."""
+    """Write a threshold table as a JSON document."""
     is_plain = columns is None and all(kind == "cut" for kind in arrays["kind"])
     entries = zip(*(arrays[name] for name in ("kind", *NUMBERS)), labels, strict=True)
     document: dict[str, Any] = {
@@ -52,7 +52,7 @@ def written_document(
         ) from error
     if len(text) > LARGEST:
         raise InvalidInputError(
-            f"The document of the {len(labels):,} conditions would have {len(text):,} characters, more than the limit of "
+            f"The document for {len(labels):,} conditions would have {len(text):,} characters, more than the limit of "
             f"{LARGEST:,}. Keep fewer conditions: raise Q, or select some of them."
         )
     return text
@@ -88,7 +88,7 @@ def _written_label(label: Any) -> str | int | float | bool:
     if isinstance(plain, str | int | float):
         return plain
     raise InvalidInputError(
-        f"The category {label!r} of type {type(label).__name__} cannot be written as JSON. Expected a text or a number. "
+        f"The category {label!r} of type {type(label).__name__} cannot be written as JSON. Expected a string or a number. "
         "Convert the categories, for example with X[column].astype(str)."
     )
 
@@ -113,7 +113,7 @@ def read_document(text: Any) -> tuple[Any, ...]:
     version = TABLE.version(document)
     names = TABLE.entry(document, "feature_names", list)
     if not all(isinstance(name, str) for name in names):
-        raise TABLE.damaged("'feature_names' must be texts")
+        raise TABLE.damaged("'feature_names' must be strings")
     columns = None
     if version == VERSION and document.get("columns") is not None:
         given = TABLE.entry(document, "columns", list)

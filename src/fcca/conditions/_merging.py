@@ -9,10 +9,10 @@ Floats = NDArray[np.float64]
 
 
 def leaders(threshold: Floats, count: Floats, tolerance: float) -> NDArray[np.int64]:
-    """Position of the threshold that absorbs each threshold of a column.
+    """Find the threshold of a column that absorbs each threshold.
 
-    The most crossed threshold absorbs all that are closer than the tolerance. Then the most crossed of the rest does so,
-    and so on. No two remaining thresholds are closer than the tolerance.
+    The threshold crossed most often absorbs all thresholds closer than the tolerance. This repeats with the remaining
+    thresholds. In the end, no two thresholds are closer together than the tolerance. Returns one position per threshold.
 
     Parameters
     ----------

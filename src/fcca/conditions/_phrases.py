@@ -1,4 +1,4 @@
-"""Texts of conditions, and codes of sets of categories."""
+"""Conditions as readable strings, and codes of sets of categories."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Codes = tuple[int, ...]
 
 
 def label_in_words(label: Any) -> str:
-    """Text of a category, in quotes unless it is a number."""
+    """Format a category, in quotes unless it is a number."""
     if isinstance(label, (bool, np.bool_)):
         return str(bool(label))
     if isinstance(label, Real):
@@ -30,14 +30,14 @@ def label_in_words(label: Any) -> str:
 
 
 def condition_in_words(name: str, kind: str, threshold: float, labels: Sequence[Any] | None) -> str:
-    """Text of a condition, such as ``RM > 6.94`` or ``purpose in {"car", "tv"}``."""
+    """Describe a condition, such as ``RM > 6.94`` or ``purpose in {"car", "tv"}``."""
     return _in_words(name, kind, threshold, labels, (">", "=", "in", "is missing"))
 
 
 def negation_in_words(
     name: str, kind: str, threshold: float, labels: Sequence[Any] | None, *, may_be_missing: bool = False
 ) -> str:
-    """Text of the negation of a condition.
+    """Describe the negation of a condition.
 
     For numbers that may be missing, it ends in "or missing".
     """
@@ -55,9 +55,9 @@ def _in_words(name: str, kind: str, threshold: float, labels: Sequence[Any] | No
 
 
 def smaller_side(codes: Iterable[int], n_categories: int) -> Codes:
-    """The smaller of a set and its complement, sorted.
+    """Return the smaller of a set and its complement, sorted.
 
-    Both make the same split, so one of them represents it. Of two equals, the one without 0 does.
+    Both make the same split, so one of them represents it. If both have the same size, it is the one without code 0.
     """
     inside = sorted(set(codes))
     if 2 * len(inside) < n_categories or (2 * len(inside) == n_categories and inside[0] != 0):
@@ -66,7 +66,7 @@ def smaller_side(codes: Iterable[int], n_categories: int) -> Codes:
 
 
 def codes_of(name: str, categories: Sequence[Any] | None, labels: Iterable[Any]) -> Codes:
-    """Sorted codes of a column's labels; unknown labels are an InvalidInputError."""
+    """Return the sorted codes of a column's labels; unknown labels raise InvalidInputError."""
     if categories is None:
         raise InvalidInputError(f"Column {name!r} holds numbers, so it cannot have a set of categories. Give a threshold.")
     known = {label: code for code, label in enumerate(categories)}

@@ -12,7 +12,7 @@ from fcca.tables import Columns
 
 
 def user_pair(given: Any) -> tuple[str, Any]:
-    """Column and condition of an entry of the user's list."""
+    """Return the column and the condition of an entry of the user's list."""
     if isinstance(given, (str, bytes, dict)) or not isinstance(given, Sequence) or len(given) != 2:
         raise InvalidInputError(f"Expected pairs of a column and a threshold, such as ('age', 30), got {given!r}.")
     return given[0], given[1]
@@ -21,7 +21,7 @@ def user_pair(given: Any) -> tuple[str, Any]:
 def user_condition(
     columns: Columns | None, feature: int, name: str, given: Any
 ) -> tuple[str, float, tuple[Any, ...] | None]:
-    """Kind, threshold and categories of an entry of the user's list."""
+    """Return the kind, threshold and categories of an entry of the user's list."""
     if given is None:
         return "missing", np.nan, None
     if isinstance(given, (set, frozenset, list, tuple)):

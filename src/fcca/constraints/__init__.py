@@ -1,6 +1,6 @@
 """Rules that a counterfactual must keep.
 
-Rules apply to changes. A value that does not change breaks no rule, even outside the bounds.
+Rules restrict changes only. A value that does not change is accepted even if it violates a rule.
 
 Examples
 --------
@@ -48,7 +48,7 @@ from fcca.constraints._constraint import Constraint, check_rules
 from fcca.constraints._yaml import load_rules, rules_from_yaml
 
 # isort: split
-# Internals for other rooms.
+# Internals for other subpackages.
 from fcca.constraints._compile import compile_rules as compile_rules
 from fcca.constraints._limits import (
     Implication as Implication,

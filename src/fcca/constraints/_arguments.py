@@ -31,7 +31,7 @@ def checked_end(rule: str, argument: str, value: Any) -> float | None:
 
 
 def shown(number: float | None) -> str:
-    """A number as text without a needless decimal: ``2``, not ``2.0``."""
+    """Format a number without a needless decimal: ``2``, not ``2.0``."""
     if number is None:
         return "None"
     return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)

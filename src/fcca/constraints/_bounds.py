@@ -21,11 +21,11 @@ from fcca.tables import Columns
 
 @dataclass(frozen=True, init=False, repr=False)
 class Bounds(OneColumn):
-    """This number is between ``low`` and ``high`` once it changes.
+    """Require a number to stay between ``low`` and ``high`` when it changes.
 
-    None is an open end. With ``relative=True``, both are shares of the row's absolute value: -0.2 and 0.2 allow at most 20
-    % down or up. The value
-    -10 may then move between -12 and -8. ``by=(-5, 5)`` bounds the change instead: at most 5 down or up.
+    None is an open end. With ``relative=True``, both are shares of the row's absolute value: -0.2 and 0.2 allow at most
+    20 % down or up. The value -10 may then move between -12 and -8. ``by=(-5, 5)`` bounds the change instead: at most 5
+    down or up.
     """
 
     low: float | None = None
@@ -44,21 +44,21 @@ class Bounds(OneColumn):
     ) -> None:
         rule = f"Bounds({checked_name('Bounds', name)!r})"
         if by is not None and (low is not None or high is not None or relative):
-            raise InvalidInputError(f"{rule}: give either by, or low and high. Use two rules for both.")
+            raise InvalidInputError(f"{rule}: give either 'by', or 'low' and 'high'. Use two rules for both.")
         if by is not None and (isinstance(by, str) or not isinstance(by, Sequence) or len(by) != 2):
-            raise InvalidInputError(f"{rule}: by must be two numbers, the largest fall and the largest rise, got {by!r}.")
+            raise InvalidInputError(f"{rule}: 'by' must be two numbers, the largest fall and the largest rise, got {by!r}.")
         given = (low, high) if by is None else (by[0], by[1])
         words = ("low", "high") if by is None else ("by", "by")
         first, last = (checked_end(rule, word, end) for word, end in zip(words, given, strict=True))
         if first is None and last is None:
-            raise InvalidInputError(f"{rule} has no bound. Give low, high or by.")
+            raise InvalidInputError(f"{rule} has no bound. Give 'low', 'high' or 'by'.")
         if first is not None and last is not None and first > last:
             raise InvalidInputError(f"{rule}: the lower end {first:g} is above the upper end {last:g}.")
         ends = {"low": first, "high": last, "by": None} if by is None else {"low": None, "high": None, "by": (first, last)}
         self._set(name=name, relative=bool(relative), **ends)
 
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:
-        """Lowest and highest value that each row may move to.
+        """Return the lowest and highest value that each row may move to.
 
         They are NaN if they depend on a missing value.
         """
@@ -124,7 +124,7 @@ class Bounds(OneColumn):
 
 
 def _ends_from_yaml(name: str, entry: YamlNode) -> Iterator[dict[str, Any]]:
-    """Arguments of each rule in an entry such as ``{low: 0, by: [-5, 5]}``."""
+    """Yield the arguments of each rule in an entry such as ``{low: 0, by: [-5, 5]}``."""
     known = ("low", "high", "relative", "by")
     given = {}
     for word, part in entry.mapping("low, high, relative or by"):

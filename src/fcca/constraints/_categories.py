@@ -62,9 +62,9 @@ class Forbidden(OneColumn):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Allowed(OneColumn):
-    """This column moves only from a category to those listed for it.
+    """Allow a category to change only to the categories listed for it.
 
-    Other categories stay.
+    A category that is not listed does not change.
     """
 
     moves: tuple[tuple[Any, tuple[Any, ...]], ...]
@@ -82,7 +82,7 @@ class Allowed(OneColumn):
         j = self.position(self.name, limits.columns)
         other = limits.earlier("allowed", j, self)
         if other is not None and other != self:
-            self.refuse(f"{other!r} lists the moves of column {self.name!r} already. Put all moves into one rule.")
+            self.refuse(f"{other!r} already lists the moves of column {self.name!r}. Put all moves into one rule.")
         codes = [
             [self.code(label, self.name, limits.columns) for label in (start, *ends)] for start, ends in self.moves
         ]  # also checks that the column holds categories

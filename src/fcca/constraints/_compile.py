@@ -35,7 +35,7 @@ def compile_rules(
     table : ndarray of shape (n_points, n_features)
         The points, categories as codes.
     is_binary : ndarray of shape (n_features,), optional
-        Columns that hold only 0 and 1. By default, those whose box is within 0 and 1.
+        Columns that hold only 0 and 1. By default, the columns whose range is within 0 and 1.
 
     Returns
     -------
@@ -67,7 +67,7 @@ class LimitsBuilder:
     training_low, training_high : ndarray of shape (n_features,)
         Smallest and largest training values.
     box_low, box_high : ndarray of shape (n_features,)
-        The same, widened to contain the points: a change stays between them.
+        The same, widened to contain the points. A change stays between these values.
     is_binary : ndarray of shape (n_features,)
     least, most : list of (float, Constraint or None)
         Per column, the bounds that apply to all points, each with its rule.
@@ -99,7 +99,7 @@ class LimitsBuilder:
         self._first: dict[tuple[str, int], Constraint] = {}
 
     def earlier(self, subject: str, j: int, rule: Constraint) -> Constraint | None:
-        """The first rule on a column's subject, such as its grid.
+        """Return the first rule on a column's subject, such as its grid.
 
         Returns None if it is this rule.
         """
@@ -111,7 +111,7 @@ class LimitsBuilder:
         self.low[:, j], self.high[:, j] = np.fmax(self.low[:, j], low), np.fmin(self.high[:, j], high)
 
     def moves_of(self, j: int) -> Floats:
-        """The table of moves between the categories of a column."""
+        """Return the table of moves between the categories of a column."""
         n = len(self.columns[j].categories or ())
         return self.moves.setdefault(j, np.ones((n, n)))
 

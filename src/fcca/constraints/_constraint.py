@@ -55,8 +55,8 @@ class Constraint(ABC):
     yaml_key : str or None
         The rule's key in YAML, by default its ``kind``. None: the rule cannot be written in YAML.
     lands_on : {"nearest", "limits", "any"}
-        Where a changed number of the rule's columns lands: on the nearest training value of the cell it enters, at a bound
-        or on a grid of the rule, or on any training value of the cell.
+        The value that a changed number of the rule's columns takes: the nearest training value of the cell it enters, a
+        bound or a grid value of the rule, or any training value of the cell.
     """
 
     kinds: ClassVar[dict[str, type[Constraint]]] = {}
@@ -110,10 +110,10 @@ class Constraint(ABC):
     def from_yaml(cls, node: YamlNode) -> list[Constraint]:
         """Read the rules under the key ``yaml_key``."""
 
-    # --- used by other rooms ----------------------------------------------------------------------------------------------
+    # --- used elsewhere ---------------------------------------------------------------------------------------------------
 
     def needs_all_rows(self, *, is_linear: bool) -> bool:
-        """True if the search needs all training rows at once."""
+        """Return True if the search needs all training rows at once."""
         return self.lands_on == "any" and not is_linear
 
     @property
@@ -139,7 +139,7 @@ class Constraint(ABC):
     # --- JSON -------------------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """The rule as lists, texts and numbers for JSON."""
+        """Convert the rule to lists, strings and numbers for JSON."""
         return {"rule": self.kind, **{field.name: _plain(getattr(self, field.name)) for field in fields(self)}}
 
     @staticmethod
@@ -175,25 +175,25 @@ class Constraint(ABC):
         raise InvalidInputError(f"{self!r}: {why}")
 
     def position(self, name: str, columns: Columns) -> int:
-        """Position of a column."""
+        """Return the position of a column."""
         names = columns.names
         if name not in names:
             self.refuse(f"unknown column {name!r}. {close_to(name, names)}")
         return names.index(name)
 
     def positions(self, columns: Columns) -> list[int]:
-        """Positions of all columns in the rule."""
+        """Return the positions of all columns in the rule."""
         return [self.position(name, columns) for name in self.columns]
 
     def number(self, name: str, columns: Columns, hint: str = "Use Allowed or Forbidden for categories.") -> int:
-        """Position of a column that must hold numbers."""
+        """Return the position of a column that must hold numbers."""
         j = self.position(name, columns)
         if columns[j].categories is not None:
             self.refuse(f"column {name!r} holds categories, but the rule is for numbers. {hint}")
         return j
 
     def code(self, label: Any, name: str, columns: Columns) -> int:
-        """Code of a category of a column that must hold categories."""
+        """Return the code of a category of a column that must hold categories."""
         categories = columns[self.position(name, columns)].categories
         if categories is None:
             self.refuse(
@@ -261,7 +261,7 @@ def check_rules(rules: Iterable[Any]) -> tuple[Constraint, ...]:
 
 
 def any_of(table: Bools) -> Bools:
-    """Rows with at least one True."""
+    """Find the rows with at least one True."""
     found: Bools = np.logical_or.reduce(table, axis=1)
     return found
 

@@ -14,7 +14,7 @@ from fcca.exceptions import InvalidInputError
 
 @dataclass(frozen=True, repr=False)
 class Cost(OneColumn):
-    """Moving this column costs ``weight`` times as much."""
+    """Make a change of this column cost ``weight`` times as much."""
 
     weight: float
 
@@ -35,7 +35,7 @@ class Cost(OneColumn):
         j = self.position(self.name, limits.columns)
         other = limits.earlier("cost", j, self)
         if other is not None and limits.weight[j] != self.weight:
-            self.refuse(f"contradicts {other!r}. Give one of them.")
+            self.refuse(f"contradicts {other!r}. Give only one of them.")
         limits.weight[j] = self.weight
 
     @classmethod

@@ -17,7 +17,7 @@ class _OneDirection(ListOfColumns, abstract=True):
     lands_on = "limits"
 
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:
-        """Lowest and highest value that each row may move to."""
+        """Return the lowest and highest value that each row may move to."""
         raise NotImplementedError
 
     def compile(self, limits: LimitsBuilder) -> None:
@@ -38,7 +38,7 @@ class _OneDirection(ListOfColumns, abstract=True):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Increasing(_OneDirection):
-    """These numbers may rise, but not fall."""
+    """Allow these numbers to rise, but not to fall."""
 
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:
         return own, np.inf
@@ -46,7 +46,7 @@ class Increasing(_OneDirection):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Decreasing(_OneDirection):
-    """These numbers may fall, but not rise."""
+    """Allow these numbers to fall, but not to rise."""
 
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:
         return -np.inf, own

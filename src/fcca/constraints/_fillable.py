@@ -10,7 +10,7 @@ from fcca.constraints._constraint import ListOfColumns
 
 @dataclass(frozen=True, init=False, repr=False)
 class Fillable(ListOfColumns):
-    """Missing values of these columns may be filled in.
+    """Allow missing values of these columns to be filled in.
 
     In all other columns a missing value stays missing.
     """

@@ -32,7 +32,7 @@ class _Parser:
         while text[at:].strip():
             found = TOKEN.match(text, at)
             if found is None:
-                self._refuse(f"cannot be read from {text[at:].strip()!r} on. Put names with other characters in backticks")
+                self._refuse(f"cannot be read at {text[at:].strip()!r}. Put names with other characters in backticks")
             kind = str(found.lastgroup)
             self.tokens.append(("name" if kind == "quoted" else kind, found[kind]))
             at = found.end()

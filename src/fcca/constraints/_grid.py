@@ -71,12 +71,12 @@ class _OnGrid(Constraint, abstract=True):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Integer(_OnGrid, ListOfColumns):
-    """These numbers are whole once they change."""
+    """Require these numbers to be whole when they change."""
 
 
 @dataclass(frozen=True, repr=False)
 class Grid(_OnGrid, OneColumn):
-    """Once it changes, this number is ``origin`` plus a multiple of ``step``."""
+    """Require a changed number to be ``origin`` plus a multiple of ``step``."""
 
     step: float = 1.0
     origin: float = 0.0

@@ -12,7 +12,7 @@ from fcca.constraints._limits import Bools
 
 @dataclass(frozen=True, init=False, repr=False)
 class Immutable(ListOfColumns):
-    """These columns do not change."""
+    """Forbid all changes of these columns."""
 
     @property
     def fixed_columns(self) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ class Direction(NamedTuple):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Implies(Constraint):
-    """If one column rises or falls, another must rise or fall too.
+    """Require one column to rise or fall if another one does.
 
     For example, ``Implies("education rises", "age rises")``.
     """
@@ -74,11 +74,11 @@ class Implies(Constraint):
     @classmethod
     def from_yaml(cls, node: YamlNode) -> list[Constraint]:
         found = []
-        for part in node.one_or_more("a list of texts, such as 'education rises -> age rises'"):
-            text = part.text("a text such as 'education rises -> age rises'")
+        for part in node.one_or_more("a list of strings, such as 'education rises -> age rises'"):
+            text = part.text("a string such as 'education rises -> age rises'")
             sides = text.replace("→", "->").split("->")
             if len(sides) != 2:
-                part.refuse(f"expected a text such as 'education rises -> age rises', got {text!r}.")
+                part.refuse(f"expected a string such as 'education rises -> age rises', got {text!r}.")
             found.append(part.make(cls, *sides))
         return found
 
@@ -87,7 +87,7 @@ class Implies(Constraint):
 
 
 def _parsed(text: Any) -> Direction:
-    """Parse ``"age rises"`` or ``"age falls"``; a name may stand in backticks."""
+    """Parse ``"age rises"`` or ``"age falls"``; the name may be in backticks."""
     found = DIRECTION.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         raise InvalidInputError(f"Expected a column and a direction, such as 'age rises' or 'age falls', got {text!r}.")

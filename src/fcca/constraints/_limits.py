@@ -37,7 +37,7 @@ class Limits:
     Attributes
     ----------
     low, high : ndarray of shape (n_points, n_features) or None
-        Bounds of a number that moves; infinite without a bound.
+        Bounds of a number that moves; infinite if there is no bound.
     frozen : ndarray of shape (n_points, n_features) or None
         Values that may not move.
     step, origin : ndarray of shape (n_features,) or None
@@ -89,17 +89,17 @@ class Limits:
         return replace(self, max_changes=None, linear=(), implications=())
 
     def may_fill(self, j: int) -> bool:
-        """True if a missing value of the column may be filled in."""
+        """Return True if a missing value of the column may be filled in."""
         return self.fillable is not None and bool(self.fillable[j])
 
     def grid(self, j: int) -> tuple[float, float] | None:
-        """Step and origin of a column's grid, or None."""
+        """Return the step and the origin of a column's grid, or None."""
         if self.step is None or self.origin is None or not self.step[j] > 0:
             return None
         return float(self.step[j]), float(self.origin[j])
 
     def of_points(self, points: NDArray[Any]) -> Limits:
-        """Limits of some of the points, in this order."""
+        """Return the limits of some of the points, in this order."""
 
         def taken(values: Any) -> Any:
             return None if values is None else values[points]
@@ -108,7 +108,7 @@ class Limits:
 
 
 def limits_for(limits: Limits | None, points: NDArray[np.integer[Any]], frozen: Bools | None = None) -> Limits | None:
-    """Limits of some of the points, with further values frozen."""
+    """Return the limits of some of the points, with further values frozen."""
     if limits is None:
         return None if frozen is None else Limits(frozen=frozen)
     mine = limits.of_points(points)

@@ -61,9 +61,9 @@ class _Sums(Constraint, abstract=True):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Linear(_Sums):
-    """The sum of columns times coefficients is at most ``upper``.
+    """Require the sum of columns times coefficients to be at most ``upper``.
 
-    The rule applies once one of its columns changes.
+    The rule applies if one of its columns changes.
     """
 
     coefficients: tuple[tuple[str, float], ...]
@@ -100,9 +100,9 @@ class Linear(_Sums):
 
 @dataclass(frozen=True, repr=False)
 class Rule(_Sums):
-    """A formula of columns holds, such as ``"a <= b"`` or ``"x + 2*y <= 10"``.
+    """Require a formula of columns to hold, such as ``"x + 2*y <= 10"``.
 
-    The rule applies once one of its columns changes. The comparisons are ``<=``, ``>=`` and ``==``, also in chains. Put a
+    The rule applies if one of its columns changes. The comparisons are ``<=``, ``>=`` and ``==``, also in chains. Put a
     name in backticks if it has characters other than letters, digits, ``_`` and ``.``.
     """
 

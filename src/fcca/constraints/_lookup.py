@@ -23,9 +23,9 @@ def close_to(word: str, known: Iterable[str]) -> str:
 
 
 def code_of(label: Any, categories: Sequence[Any]) -> int | None:
-    """The code of a category by its label or the label's text.
+    """Find the code of a category by its label or by the label as a string.
 
-    Returns None without exactly one match.
+    Returns None unless exactly one category matches.
     """
     found = [code for code, one in enumerate(categories) if _same(one, label)]
     if not found and isinstance(label, str):
@@ -38,7 +38,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _reads_like(one: Any, text: str) -> bool:
-    """Compare a number or a boolean with a text from YAML."""
+    """Compare a number or a boolean with a string from YAML."""
     if isinstance(one, str):
         return False
     if isinstance(one, Real) and not isinstance(one, bool):

@@ -15,7 +15,7 @@ from fcca.exceptions import InvalidInputError
 
 @dataclass(frozen=True, repr=False)
 class MaxChanges(Constraint):
-    """At most ``n`` columns change; a group of :class:`OneHot` counts as one."""
+    """Allow at most ``n`` columns to change; a group of :class:`OneHot` counts as one."""
 
     n: int
 

@@ -17,9 +17,9 @@ from fcca.tables import Columns
 
 @dataclass(frozen=True, init=False, repr=False)
 class OneHot(ListOfColumns):
-    """Exactly one of these columns is 1, and the others are 0.
+    """Require exactly one of these columns to be 1, and the others to be 0.
 
-    The rule applies once one of them changes. A switch counts and costs as one change.
+    The rule applies if one of them changes. A switch counts and costs as one change.
     """
 
     lands_on = "any"
@@ -39,9 +39,9 @@ class OneHot(ListOfColumns):
             j = self.number(name, limits.columns, "A column of categories needs no such rule.")
             other = limits.earlier("group", j, self)
             if other is not None and other != self:
-                self.refuse(f"column {name!r} is in {other!r} already.")
+                self.refuse(f"column {name!r} is already in {other!r}.")
             if not limits.is_binary[j]:
-                self.refuse(f"column {name!r} has other values than 0 and 1 in the data.")
+                self.refuse(f"column {name!r} has values other than 0 and 1 in the data.")
             members.append(j)
         if tuple(members) not in limits.groups:
             limits.groups.append(tuple(members))
@@ -53,7 +53,7 @@ class OneHot(ListOfColumns):
             for j in set(others) & set(members):
                 rule.refuse(
                     f"column {limits.columns.names[j]!r} is in {self!r}, whose columns switch together. Replace the group "
-                    "by one column of categories, or leave the column out of this rule."
+                    "with one column of categories, or leave the column out of this rule."
                 )
         weights = limits.weight[members].tolist()
         if len(set(weights)) > 1:

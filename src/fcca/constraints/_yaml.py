@@ -26,7 +26,7 @@ def load_rules(path: str | Path) -> tuple[Constraint, ...]:
 
 
 def rules_from_yaml(text: str, *, name: str = "The rules") -> tuple[Constraint, ...]:
-    """Read rules from a YAML text.
+    """Read rules from a YAML string.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def rules_from_yaml(text: str, *, name: str = "The rules") -> tuple[Constraint, 
     import yaml  # only files of rules need it
 
     try:
-        # BaseLoader keeps texts as texts: the category 'no' is not a boolean. compose() builds nodes, not objects.
+        # BaseLoader keeps all values as strings: the category 'no' is not a boolean. compose() builds nodes, not objects.
         root = yaml.compose(text, Loader=yaml.BaseLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -127,12 +127,12 @@ class YamlNode:
 
     @property
     def line(self) -> int:
-        """Number of the line, from 1."""
+        """Number of the line, starting at 1."""
         return int(self.node.start_mark.line) + 1
 
     @property
     def is_scalar(self) -> bool:
-        """True for a text or a number."""
+        """True for a string or a number."""
         return bool(self.node.id == "scalar")
 
     @property
@@ -146,7 +146,7 @@ class YamlNode:
         return self.is_scalar and self.node.style is None and self.node.value.lower() in EMPTY
 
     def mapping(self, expected: str) -> list[tuple[YamlNode, YamlNode]]:
-        """Keys and values of a mapping; the keys are texts without duplicates."""
+        """Return the keys and values of a mapping. The keys must be distinct strings."""
         if self.node.id != "mapping":
             self.expected(expected)
         entries = [(self._part(key), self._part(value)) for key, value in self.node.value]
@@ -160,34 +160,34 @@ class YamlNode:
         return entries
 
     def sequence(self, expected: str) -> list[YamlNode]:
-        """Parts of a list."""
+        """Return the entries of a list."""
         if not self.is_list:
             self.expected(expected)
         return [self._part(part) for part in self.node.value]
 
     def pair(self, expected: str) -> list[YamlNode]:
-        """Parts of a list of two."""
+        """Return the two entries of a list."""
         parts = self.sequence(expected)
         if len(parts) != 2:
             self.expected(expected)
         return parts
 
     def one_or_more(self, expected: str) -> list[YamlNode]:
-        """Parts of a list, or the node itself for a text."""
+        """Return the entries of a list, or the node itself if it is a string."""
         return [self] if self.is_scalar else self.sequence(expected)
 
     def text(self, expected: str = "a name") -> str:
-        """A text that is not empty."""
+        """Return a string that is not empty."""
         if not self.is_scalar or not self.node.value:
             self.expected(expected)
         return str(self.node.value)
 
     def texts(self, expected: str) -> list[str]:
-        """A list of texts, or one text."""
+        """Return a list of strings; a single string is a list of one."""
         return [part.text() for part in self.one_or_more(expected)]
 
     def number(self) -> float:
-        """A number."""
+        """Return the node as a number."""
         try:
             if self.is_scalar:
                 return float(self.node.value)
@@ -196,7 +196,7 @@ class YamlNode:
         self.expected("a number")
 
     def number_or_none(self) -> float | None:
-        """A number, or None if the node is empty."""
+        """Return the node as a number, or None if it is empty."""
         return None if self.is_empty else self.number()
 
     def _part(self, node: Any) -> YamlNode:

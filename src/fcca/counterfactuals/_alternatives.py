@@ -45,8 +45,8 @@ class Alternatives:
     """Best-first enumeration of the counterfactuals of one row.
 
     An open search covers all counterfactuals that leave its frozen features unchanged. Together, the open searches cover
-    all counterfactuals that do not contain the features of an earlier one. So the cheapest of them is the next one. It is
-    replaced by searches that freeze one more of its features each.
+    all counterfactuals that do not contain the features of an earlier one. So the cheapest of them is the next one. Its
+    search is replaced with one search per changed feature, which freezes that feature too.
     """
 
     row: int
@@ -80,7 +80,7 @@ class Alternatives:
         return None
 
     def advance(self, n: int) -> list[tuple[Features, float]]:
-        """List counterfactuals until there are n; return the required searches with known bounds."""
+        """List counterfactuals until there are n. Return the searches needed for more, with known bounds."""
         while not self.closed and len(self.listed) < n:
             if not self.open:
                 self._close()

@@ -36,11 +36,11 @@ class Batch:
     points : ndarray of shape (n_points,)
         Positions of the rows to solve.
     own_class, target : ndarray of shape (n_points,)
-        Positions in ``model.classes`` of the prediction and of the target. -1 is the cheapest other class.
+        Positions in ``model.classes`` of the prediction and of the target. -1 stands for the cheapest other class.
     margin : ndarray of shape (n_points,)
         Score margin by which the target must win.
     limits : Limits
-        Compiled rules, with one line per point where they differ.
+        Compiled rules, with one line per point if they differ between points.
     problem : CounterfactualProblem
         The costs.
     plausibility : Plausibility or None

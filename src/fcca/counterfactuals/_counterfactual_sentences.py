@@ -31,7 +31,7 @@ class Move(NamedTuple):
         End of the range of the data.
     exact : bool
         Whether to print the landing unrounded, because rounding might break a rule.
-    labels : tuple of texts, or None
+    labels : tuple of str, or None
         For categories, the labels of the origin and the landing; None for a missing value.
     """
 
@@ -53,7 +53,7 @@ def grouped(x: float) -> str:
 
 
 def _is_short(x: float) -> bool:
-    """True for a number with few digits."""
+    """Return True for a number with few digits."""
     return x.is_integer() or len(Decimal(repr(x)).normalize().as_tuple().digits) <= DIGITS_AS_GIVEN
 
 

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 #: Number of bins of a column's range, for the mean distance of two rows.
 N_BINS = 1024
-#: Largest number of distinct values of a column that are kept if rows come in pieces: 16 MB.
+#: Largest number of distinct values of a column that are kept if rows come in chunks: 16 MB.
 MOST_DISTINCT = 2**20
 FARTHEST = 1e90  # in units of distance; its square times the largest lambda does not overflow
 # Ranks and medians are rounded to this, so that the order of summation does not matter.
@@ -53,7 +53,7 @@ class ValueCounts:
         found = [_counted(np.concatenate([a, b]), np.concatenate([v, w])) for a, b, v, w in both]
         if any(len(values) > MOST_DISTINCT for values, _ in found):
             raise InvalidInputError(
-                f"A column has more than {MOST_DISTINCT:,} distinct values, too many to keep if rows come in pieces. "
+                f"A column has more than {MOST_DISTINCT:,} distinct values, too many to keep if rows come in chunks. "
                 "scale='mad', scale='rank' and, in partial_fit, category_distance='auto' need them. Give the units, such as "
                 "scale={'income': 1000}, and category_distance as a number."
             )

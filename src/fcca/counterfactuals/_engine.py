@@ -59,15 +59,15 @@ class CounterfactualEngine:
         "milp" solves tree ensembles with HiGHS. It is far slower and independent of the search. It supports categories,
         missing values and all rules, but not plausibility.
     like : array-like or data frame, optional
-        A raw table like the training data. It provides category labels that the classifier does not keep.
+        A raw table with the columns of the training data. It provides category labels that the classifier does not keep.
     model : Model, optional
-        The result of :func:`fcca.read_model`, if the classifier was read already.
+        The result of :func:`fcca.read_model`, if the classifier has already been read.
 
     Notes
     -----
     All tables are float64, with the codes of ``model.columns`` for categories. Call :meth:`observe` with the training
     rows, in one or more chunks, before :meth:`solve`. They define the range of the data, the scale of the costs and the
-    values that moves land on. :meth:`solve` measures distances on the kept rows, unless :meth:`measure` did.
+    values that moves end at. :meth:`solve` measures distances on the kept rows, unless :meth:`measure` was called.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class CounterfactualEngine:
         return self.cells.distances.unordered
 
     def _coded(self, X: Floats) -> Floats:
-        """Replace missing categories by their code, which follows the last category."""
+        """Replace missing categories with their code, which follows the last category."""
         for j, cell in self.cells.code_cell.items():
             missing = np.isnan(X[:, j])
             if missing.any():
@@ -177,7 +177,7 @@ class CounterfactualEngine:
         ----------
         X : ndarray of shape (n_rows, n_features)
         keep : bool, default=True
-            Keep the rows, by reference. Rules between columns and plausibility need them.
+            Keep a reference to the rows. Rules between columns and plausibility need them.
         """
         X = self._coded(X)
         if not keep:
@@ -185,8 +185,8 @@ class CounterfactualEngine:
             for j in self._linear_categories:
                 seen = np.unique(X[:, j])
                 self.training.codes[j] = np.union1d(self.training.codes.get(j, seen[:0]), seen[~np.isnan(seen)])
-        elif self.training.pieces is not None:
-            self.training.pieces.append(X)
+        elif self.training.chunks is not None:
+            self.training.chunks.append(X)
         self.cells.observe(X)
         if isinstance(self.tables, EnsembleTables):
             self.examples.observe(X, self.cells.of(X))
@@ -208,7 +208,7 @@ class CounterfactualEngine:
         )
 
     def fresh(self) -> CounterfactualEngine:
-        """Return an engine without observed rows that keeps none."""
+        """Return an engine that has observed no rows and keeps none."""
         nowhere = np.full(len(self.cells.smallest), np.nan)
         nothing = {j: np.zeros(len(count)) for j, count in self.cells.code_count.items()}
         none = np.empty((0, self.model.n_features))
@@ -226,7 +226,7 @@ class CounterfactualEngine:
         medians : mapping of int to float, optional
             Medians of columns of numbers with missing values.
         rows : ndarray of shape (n_rows, n_features), optional
-            The rows, kept by reference.
+            The rows. A reference to them is kept.
         """
         engine = copy(self)
         engine.cells = replace(
@@ -254,13 +254,13 @@ class CounterfactualEngine:
             scores[has_missing] = self.model.scores(X[has_missing])
             return scores
         scores = np.empty((len(X), self.model.n_outputs))
-        for piece in slices_of_rows(len(X)):
-            scores[piece] = self.model.scores(X[piece])
+        for chunk in slices_of_rows(len(X)):
+            scores[chunk] = self.model.scores(X[chunk])
         return scores
 
     def predict(self, X: Floats) -> NDArray[np.generic]:
         """Predict with the classifier itself."""
-        return np.concatenate([self._predicted(X[piece]) for piece in slices_of_rows(len(X))])
+        return np.concatenate([self._predicted(X[chunk]) for chunk in slices_of_rows(len(X))])
 
     def given(self, X: Floats) -> Any:
         """Convert rows to the form that the classifier was fitted on."""
@@ -322,13 +322,13 @@ class CounterfactualEngine:
         margin : ndarray of shape (n_points,), optional
             Score margin by which the target must win. Default: the margin of the problem.
         limits : Limits, optional
-            Compiled rules for the changes, with one line per point where they differ.
+            Compiled rules for the changes, with one line per point if they differ between points.
         plausibility : Plausibility, optional
             Required plausibility of the changed rows.
         n_jobs : int, optional
             Number of threads, or of worker processes if such a joblib backend is active.
         time_limit, time_limit_per_row : float, optional
-            Seconds for all points together and for each. The status tells which results are proven.
+            Seconds for all points together and for each point. The status shows which results are proven.
         progress : callable, optional
             Called with the number of solved points.
         """
@@ -452,11 +452,11 @@ class CounterfactualEngine:
         )
 
     def _rule_cuts(self, limits: Limits) -> dict[int, Floats]:
-        """Further cuts of columns under rules between columns."""
+        """Return the further cuts of columns under rules between columns."""
         return {j: candidate_cuts(self.training.column(j), self.cells.cuts_of(j)) for j in sorted(limits.columns_between)}
 
     def _fill_near(self, limits: Limits) -> Floats | None:
-        """Training medians of columns whose missing values may be filled in."""
+        """Return the training medians of columns whose missing values may be filled in."""
         if limits.fillable is None:
             return None
         near = np.zeros(self.model.n_features)
@@ -483,11 +483,11 @@ class CounterfactualEngine:
     # --- the check by the classifier ----------------------------------------------------------------------------------
 
     def _verified(self, X: Floats, found: Counterfactuals) -> Counterfactuals:
-        """Mark counterfactuals as unverified that the classifier's ``predict`` does not confirm."""
+        """Mark counterfactuals that ``predict`` does not confirm as unverified."""
         wrong = np.zeros(len(found), dtype=bool)
         answered = np.flatnonzero(found.is_status("optimal", "feasible"))
-        for piece in slices_of_rows(len(answered)):
-            chosen = answered[piece]
+        for chunk in slices_of_rows(len(answered)):
+            chosen = answered[chunk]
             changed = X[found.rows[chosen]]
             begin = np.searchsorted(found.moves.point, chosen[0])
             end = np.searchsorted(found.moves.point, chosen[-1], side="right")

@@ -27,11 +27,11 @@ class Examples:
     def observe(self, rows: NDArray[np.float64], cells: NDArray[np.int32]) -> None:
         """Observe training rows and their cells."""
         for begin in range(0, len(cells), ROWS_AT_A_TIME):
-            piece = slice(begin, begin + ROWS_AT_A_TIME)
-            number = (cells[piece].astype(np.uint64) * self._multipliers).sum(axis=1, dtype=np.uint64)
+            chunk = slice(begin, begin + ROWS_AT_A_TIME)
+            number = (cells[chunk].astype(np.uint64) * self._multipliers).sum(axis=1, dtype=np.uint64)
             number ^= number >> np.uint64(31)
             number *= np.uint64(0x9E3779B97F4A7C15)  # separates neighbours
-            self.take(number, rows[piece])
+            self.take(number, rows[chunk])
 
     def take(self, numbers: NDArray[np.uint64], rows: NDArray[np.float64]) -> None:
         """Observe rows with known hash numbers."""

@@ -1,4 +1,4 @@
-"""CounterfactualExplainer: the cheapest changes of rows that flip a fitted classifier."""
+"""CounterfactualExplainer: the cheapest changes of rows that flip their predictions."""
 
 from __future__ import annotations
 
@@ -80,36 +80,36 @@ class CounterfactualExplainer:
         changed.
     X : array-like or data frame of shape (n_rows, n_features)
         Training data, or data like it. Distances are measured on X, and a change stays inside its range. The classifier's
-        cuts divide a column into cells. A feature moves into another cell and lands on the nearest value of X in it, or on
+        cuts divide a column into cells. A feature that moves into another cell ends at the nearest value of X in it, or in
         the middle of an empty cell. A linear classifier has no cuts: a change stops at its decision boundary.
     lambda0, lambda1, lambda2 : float, default=0.1, 1.0 and 0.0
         Cost of a change: ``lambda0`` per changed feature, ``lambda1`` times the distance and ``lambda2`` times its square.
     scale : {"range", "rank", "mad"} or mapping of column names to units, default="range"
         Unit of distance for numbers. "range": the range of X. "rank": the difference between the lowest and the highest
         rank of X, for classifiers made of trees; ranks are linear between the values of X. "mad": the median absolute
-        deviation of X, or the mean one if that is 0. A mapping such as ``{"income": 1000}``: these units, and the range for
-        the other columns.
+        deviation of X, or the mean absolute deviation if the median is 0. A mapping such as ``{"income": 1000}``: these
+        units, and the range for the other columns.
     category_distance : float or "auto", default="auto"
         Distance of a change without direction: another category, a filled-in missing value, a switch of a one-hot group.
-        "auto" is the mean distance of two rows of X over the columns of numbers, rounded to two digits, or 1 without such
-        columns. A rule :class:`fcca.constraints.Cost` changes the cost of one column.
+        "auto" is the mean distance of two rows of X over the columns of numbers, rounded to two digits. It is 1 if there
+        are no such columns. A rule :class:`fcca.constraints.Cost` changes the cost of one column.
     margin : float or str, default=1e-4
         Score margin by which the target class must win, or a share of the range of scores, such as ``"10%"``. That is a
         share of the votes for a forest. For boosting and linear models, it is a share of the distance between the 5th and
         the 95th percentile of the scores of X. A margin makes counterfactuals robust (:mod:`fcca.robustness`).
     decision_threshold : float, default=None
-        For two classes: predict the second class if its probability is at least this, instead of by the classifier's
+        For two classes: predict the second class if its probability is at least this threshold. None uses the classifier's
         ``predict``.
     constraints : list of Constraint, default=None
-        Rules of :mod:`fcca.constraints` for every counterfactual, in addition to those given to :meth:`explain`.
+        Rules of :mod:`fcca.constraints` for every counterfactual. Rules given to :meth:`explain` apply as well.
     plausibility : float, default=None
         A share of X, such as 0.1. An isolation forest fitted on X must find every counterfactual at least as plausible as
-        this share of X. For tree ensembles. It makes the search ten to a hundred times slower.
+        this share of X. Only for tree ensembles. It makes the search ten to a hundred times slower.
     n_jobs : int, default=None
-        Number of threads. None is 1, -1 all cores. Inside ``joblib.parallel_config`` with a backend of processes, such as
-        ``"loky"`` or ``"dask"``, the number of processes. The result does not depend on it.
+        Number of threads. None is 1, -1 is all cores. Inside ``joblib.parallel_config`` with a backend of processes, such
+        as ``"loky"`` or ``"dask"``, it is the number of processes. The result does not depend on it.
     time_limit : float, default=None
-        Seconds for all searches of a call of :meth:`explain`. The status tells which results are proven.
+        Seconds for all searches of a call of :meth:`explain`. The status shows which results are proven.
     time_limit_per_row : float, default=None
         Seconds for each search. There is one search per row and, with ``n`` above 1, a few per counterfactual.
     verbose : int, default=0
@@ -122,7 +122,7 @@ class CounterfactualExplainer:
 
     See Also
     --------
-    FCCADiscretizer : the thresholds that the counterfactuals of all training rows cross.
+    FCCADiscretizer : find the thresholds that the counterfactuals of the training rows cross.
 
     Examples
     --------
@@ -196,7 +196,7 @@ class CounterfactualExplainer:
         known = getattr(self.classifier, "feature_names_in_", None)
         names, n_given = column_names(X), _n_columns(X)
         model = read_model(self.classifier)
-        n = model.n_features  # after a second fit, n_features_in_ of CatBoost is still that of the first
+        n = model.n_features  # after a second fit, CatBoost keeps n_features_in_ of the first fit
         if n_given is not None:
             check_columns(names, n_given, None if known is None else list(known), n, knower=FITTED_ON)
         self.engine = CounterfactualEngine(self.classifier, problem, like=X, model=model)
@@ -229,19 +229,20 @@ class CounterfactualExplainer:
         Parameters
         ----------
         X : array-like, data frame or Series
-            Rows to explain, or one row. Columns as in the data given to the explainer.
+            Rows to explain, or one row. It has the same columns as the data given to the explainer.
         target : label or array-like of labels, default=None
-            The class to reach, one label for all rows or one for each. None is the cheapest other class. A row that is
-            predicted as the target already has a counterfactual of cost 0.
+            The class to reach, one label for all rows or one per row. None is the cheapest other class. A row that is
+            already predicted as the target has a counterfactual of cost 0.
         target_probability : float, default=None
-            For two classes: least probability of the target after the change. For classifiers without ``predict_proba`` it
-            is the logistic of the decision function.
+            For two classes: minimum probability of the target after the change. For classifiers without ``predict_proba``,
+            the probability is the logistic function of the decision function.
         n : int, default=1
-            Largest number of counterfactuals per row: the n cheapest, none of which changes all features of an earlier one.
-            With n above 1, each row takes several searches. Use the explainer's time limits.
+            Maximum number of counterfactuals per row. Each further counterfactual is the cheapest one that does not change
+            all the features of any earlier one. With n above 1, each row takes several searches: consider a time limit.
         constraints : list of Constraint, default=None
-            Rules of :mod:`fcca.constraints`, in addition to those of the explainer. An unchanged value breaks no rule.
-            ``broken_rules`` of the result lists the rules that the given rows break.
+            Further rules of :mod:`fcca.constraints`, besides the rules of the explainer. Rules restrict changes only: an
+            unchanged value is accepted even if it violates a rule. ``broken_rules`` of the result lists the rules that
+            the given rows violate.
 
         Returns
         -------
@@ -326,7 +327,7 @@ class CounterfactualExplainer:
         return table, np.arange(len(table)) if labels is None else labels
 
     def _wanted(self, target: Any, own: Codes) -> Codes:
-        """Positions of the target classes; -1 for any other class."""
+        """Return the positions of the target classes; -1 for any other class."""
         n_rows = len(own)
         if target is None:
             return 1 - own if len(self.classes) == 2 else np.full(n_rows, ANY_OTHER_CLASS, dtype=np.int32)
@@ -350,7 +351,7 @@ class CounterfactualExplainer:
         return hasattr(self.classifier, "predict_proba")
 
     def _own_probabilities(self, X: Floats) -> Floats:
-        """Compute probabilities by ``predict_proba``, or as the logistic of the decision function."""
+        """Compute probabilities by ``predict_proba``, or by the logistic function of the scores."""
         given = self.engine.given(X)
         if self._has_probabilities:
             with reproducible_predictions():
@@ -380,7 +381,7 @@ class CounterfactualExplainer:
         return margin
 
     def _checked(self, request: Request, found: Counterfactuals) -> Counterfactuals:
-        """Mark counterfactuals as unverified that break a rule or miss the probability."""
+        """Mark counterfactuals that break a rule or miss the probability as unverified."""
         answered = np.flatnonzero(found.is_status("optimal", "feasible"))
         if len(answered) == 0 or (not request.rules and request.probability is None):
             return found
@@ -396,7 +397,7 @@ class CounterfactualExplainer:
     # --- results ------------------------------------------------------------------------------------------------------
 
     def _without_search(self, request: Request) -> tuple[Counterfactuals, NDArray[np.int64]]:
-        """Solve the rows that need no search; return also the other rows."""
+        """Solve the rows that need no search, and return the positions of the other rows too."""
         there = request.own == request.wanted
         if request.probability is not None and there.any():
             rows = np.flatnonzero(there)
@@ -439,7 +440,7 @@ class CounterfactualExplainer:
         )
         if unverified := found.counts().get("unverified", 0):
             warnings.warn(
-                f"{unverified} of {len(found)} counterfactuals are not confirmed by the classifier or break a rule. They "
+                f"{unverified} of {len(found)} counterfactuals were not confirmed by the classifier or break a rule. They "
                 "have the status 'unverified'.",
                 UnverifiedCounterfactualWarning,
                 stacklevel=3,
@@ -467,12 +468,12 @@ def _n_columns(X: Any) -> int | None:
 
 
 def _is_flat(X: Any) -> bool:
-    """True for a single row."""
+    """Return True for a single row."""
     return X.ndim == 1 if hasattr(X, "ndim") else not any(np.ndim(entry) for entry in X)
 
 
 def _row_labels(X: Any) -> NDArray[Any] | None:
-    """Row labels: the index of a data frame, the name of a Series, or None."""
+    """Return the row labels: the index of a data frame, the name of a Series, or None."""
     if isinstance(X, pd.DataFrame):
         return np.asarray(X.index)
     return np.array([X.name], dtype=object) if isinstance(X, pd.Series) and X.name is not None else None

@@ -29,13 +29,13 @@ class Explanations(Counterfactuals):
         Row of each counterfactual, as a position in the given table.
     answer : ndarray of shape (n_answers,)
         Number of the counterfactual within its row: 1 for the cheapest, 2 for the next. A row with fewer than ``n`` has
-        a last entry without a change. Its status is ``infeasible`` if no further counterfactual exists, with proof, or
-        ``unknown`` after a timeout.
+        a last entry without a change. Its status is ``infeasible`` if it is proven that no further counterfactual exists,
+        or ``unknown`` after a timeout.
     predicted, target : ndarray of shape (n_answers,)
         The class predicted for the row, and the class reached.
     status : ndarray of shape (n_answers,)
-        ``optimal``, ``feasible``, ``infeasible``, ``unknown`` or ``unverified``. The second counterfactual of a row is
-        ``optimal`` if it is proven to be the cheapest without all features of the first, and so on.
+        ``optimal``, ``feasible``, ``infeasible``, ``unknown`` or ``unverified``. A further counterfactual of a row is
+        ``optimal`` if it is proven to be the cheapest one that does not change all the features of any earlier one.
     cost, bound : ndarray of shape (n_answers,)
         Cost of the counterfactual and its proven lower bound; equal if optimal.
     nodes, seconds : ndarray of shape (n_answers,)
@@ -43,8 +43,8 @@ class Explanations(Counterfactuals):
     moves : Moves
         The changed features, with origin and landing.
     probability_before, probability_after : ndarray of shape (n_answers,)
-        Probability of the target before and after the change, by the classifier's ``predict_proba``. NaN without it, or
-        without a counterfactual.
+        Probability of the target before and after the change, by the classifier's ``predict_proba``. NaN if the classifier
+        does not have this method, or if there is no counterfactual.
     outside_range : DataFrame
         Values of the rows outside the range of the data given to the explainer.
     notes : tuple of str
@@ -55,7 +55,7 @@ class Explanations(Counterfactuals):
     exact : bool
         Whether sentences print unrounded values, because rounding might break a rule.
     broken_rules : DataFrame
-        Rules that the given rows break: row, rule, why. Rules apply to changed values only.
+        Rules that the original values of the rows break: row, rule, why. Rules restrict changes only.
     """
 
     answer: NDArray[np.int64]
@@ -77,7 +77,7 @@ class Explanations(Counterfactuals):
 
     @property
     def class_code(self) -> NDArray[np.int32]:
-        """Position of the class reached, or else of the target; -1 for any other class."""
+        """Position of the class reached, or of the target if none is reached; -1 for any other class."""
         code: NDArray[np.int32] = np.where(self.target_code >= 0, self.target_code, self.wanted_code)
         return code
 
@@ -139,7 +139,7 @@ class Explanations(Counterfactuals):
         return (note,)
 
     def _beyond(self, row: int, feature: int) -> str:
-        """``income (9,000 is above 4,254)``."""
+        """Describe a value outside the range, such as ``income (9,000 is above 4,254)``."""
         value, low, high = self.table[row, feature], self.box[0][feature], self.box[1][feature]
         where = f"below {grouped(low)}" if value < low else f"above {grouped(high)}"
         return f"{feature_in_words(self.feature_names[feature])} ({grouped(value)} is {where})"

@@ -103,7 +103,7 @@ class Forest:
         )
 
     def grouped(self, group: tuple[int, ...], patterns: Floats) -> Forest:
-        """Replace a group of columns by one column of categories.
+        """Replace a group of columns with one column of categories.
 
         Parameters
         ----------
@@ -125,7 +125,8 @@ class Forest:
     def crossed_set(self, feature: int, origin: int, landing: int) -> frozenset[int]:
         """Find the smallest tested set that a change of category enters.
 
-        For numbers, it corresponds to the cut crossed last. Ties go to the first set by its codes.
+        For numbers, it corresponds to the cut crossed last. Among sets of the same size, the one whose codes come first is
+        chosen.
 
         Parameters
         ----------
@@ -197,7 +198,7 @@ class Forest:
         return cells, np.concatenate([*native, np.empty(0)])
 
     def left_cells(self, node: int, cells: Cells) -> Bools:
-        """Mask of the cells that a node sends to the left."""
+        """Return a mask of the cells that a node sends to the left."""
         j = int(self.feature[node])
         if node in self.sets:
             cell, goes_left = cells.code_cell[j], np.zeros(int(cells.n_cells()[j]), dtype=bool)

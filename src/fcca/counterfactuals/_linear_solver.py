@@ -30,13 +30,13 @@ ROWS_AT_ONCE = 65_536
 
 @dataclass(frozen=True)
 class LinearSolver:
-    """Cheapest changes for a linear model, each by the fastest method.
+    """Find the cheapest changes for a linear model, each by the fastest method.
 
     Attributes
     ----------
     model : LinearModel
     cells : Cells
-        Gives the range of the training rows.
+        The cells, which give the range of the training rows.
     observed : TrainingValues
         Values of the training rows.
     boundary : float
@@ -168,7 +168,7 @@ class LinearSolver:
         width = self.cells.box_high - self.cells.box_low
         return np.where(width > 0, np.minimum(width, np.finfo(np.float64).max), 1.0)
 
-    # --- categories, where there is one score -----------------------------------------------------------------------------
+    # --- categories, if there is one score --------------------------------------------------------------------------------
 
     def _with_categories(self, batch: Batch, found: Answers, ends: float) -> list[Outcome | None]:
         """Combine changes of categories with changes of numbers; None for too many combinations."""
@@ -199,7 +199,7 @@ class LinearSolver:
         return outcomes
 
     def _choices(self, batch: Batch, cost: Floats) -> Iterator[list[tuple[_Entry, ...]] | None]:
-        """List combinations of categories that cost less than a row's change; None for too many."""
+        """List combinations of categories that cost less than a row's change; None if there are too many."""
         task, frozen = self._task(batch), batch.limits.frozen
         sign = np.where(batch.target == 1, 1.0, -1.0)
         needed = batch.margin - sign * (self.model.scores(batch.rows)[:, 0] - self.boundary)
@@ -216,7 +216,7 @@ class LinearSolver:
 
 
 def _plain_points(model: LinearModel, limits: Limits, table: Floats) -> Bools:
-    """Mask of the points that the fixed-charge search can solve."""
+    """Return a mask of the points that the fixed-charge search can solve."""
     on_grid = limits.step is not None and bool(limits.step.any())
     if model.n_outputs > 1 or limits.has_rules_between or limits.groups or on_grid:
         return np.zeros(len(table), dtype=np.bool_)
@@ -233,7 +233,7 @@ def _plain_points(model: LinearModel, limits: Limits, table: Floats) -> Bools:
 
 
 def _keeps_rules(limits: Limits, table: Floats, found: Answers) -> Bools:
-    """Mask of proven results that respect the rules between columns."""
+    """Return a mask of proven results that respect the rules between columns."""
     after, moved = table.copy(), np.zeros(table.shape, dtype=np.bool_)
     after[found.point, found.feature], moved[found.point, found.feature] = found.landing, True
     kept: Any = np.ones(len(table), dtype=np.bool_)
@@ -271,7 +271,7 @@ def _entries(task: Task, j: int, held: float, sign: float) -> list[_Entry]:
 
 
 def _combinations(entries: list[list[_Entry]], cutoff: float, needed: float) -> list[tuple[_Entry, ...]] | None:
-    """List combinations of categories below a cost, without superfluous ones; None for too many."""
+    """List useful combinations of categories below a cost; None if there are too many."""
     found: list[tuple[_Entry, ...]] = []
     begun: list[tuple[int, tuple[_Entry, ...], float, float]] = [(0, (), 0.0, 0.0)]
     while begun:

@@ -1,4 +1,4 @@
-"""Observations of training rows: additive, and small enough to send to other processes."""
+"""Observations of training rows, which can be summed and sent to other processes."""
 
 from __future__ import annotations
 

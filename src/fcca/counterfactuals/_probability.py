@@ -55,7 +55,7 @@ def score_margin(model: Model, target: int, probability: float, *, has_probabili
 
 
 def _probability(model: Model, target: int, lead: Floats) -> Floats:
-    """Compute the probability of the target by its lead."""
+    """Compute the probability of the target from its lead."""
     if model.n_outputs == 2:
         scores = np.zeros((len(lead), 2))
         scores[:, target] = lead

@@ -81,5 +81,5 @@ def check_category_distance(distance: Any) -> None:
 
 
 def is_number(value: Any) -> bool:
-    """True for a real number that is neither a boolean nor NaN."""
+    """Return True for a real number that is neither a boolean nor NaN."""
     return isinstance(value, Real) and not isinstance(value, bool) and not isnan(value)

@@ -104,7 +104,7 @@ class Counterfactuals:
         return labels
 
     def is_status(self, *names: str) -> NDArray[np.bool_]:
-        """Mask of the counterfactuals with one of these statuses."""
+        """Return a mask of the counterfactuals with one of these statuses."""
         return np.isin(self.status_code, [STATUSES.index(name) for name in names])
 
     @property
@@ -209,20 +209,20 @@ class Counterfactuals:
         )
 
     def _row_labels(self) -> NDArray[Any]:
-        """Row labels in frames."""
+        """Return the row labels for data frames."""
         return self.rows
 
     # --- sentences -----------------------------------------------------------------------------------------------------
 
     @property
     def class_code(self) -> NDArray[np.int32]:
-        """Position of the class reached, or else of the other of two classes; -1 if unknown."""
+        """Position of the class reached. Without a change, it is the other of two classes, or -1."""
         other = 1 - self.own_code if len(self.classes) == 2 and self.own_code is not None else -1
         code: NDArray[np.int32] = np.where(self.target_code >= 0, self.target_code, other).astype(np.int32)
         return code
 
     def _sentence_details(self, i: int) -> dict[str, Any]:
-        """Further arguments of :func:`sentence` for one counterfactual."""
+        """Return the further arguments of :func:`sentence` for one counterfactual."""
         return {}
 
     def sentences(self, class_names: Mapping[Any, str] | None = None) -> list[str]:
@@ -277,7 +277,7 @@ class Counterfactuals:
         )
 
     def _labels_of_move(self, feature: int, origin: float, landing: float) -> tuple[str | None, str | None] | None:
-        """Labels of the origin and the landing of a move between categories."""
+        """Return the labels of the origin and the landing of a move between categories."""
         if self.columns is None or not self.columns.is_category[feature]:
             return None
         before, after = self.columns.label(feature, origin), self.columns.label(feature, landing)
@@ -329,7 +329,7 @@ def number_in_short(x: float) -> str:
 
 
 def joined(parts: Sequence[Counterfactuals]) -> Counterfactuals:
-    """Concatenate results for the same model and table; at least one."""
+    """Concatenate one or more results for the same model and table."""
     offsets = np.cumsum([0, *(len(part) for part in parts)])
 
     point = np.concatenate([part.moves.point + offset for part, offset in zip(parts, offsets, strict=False)])

@@ -28,17 +28,17 @@ def as_share(share: Any) -> float:
         except ValueError:
             number = None
     if not is_number(number) or not 0 < number <= 1:
-        raise InvalidInputError(f"A share must be above 0 and up to 1, or a text such as '10%', got {share!r}.")
+        raise InvalidInputError(f"A share must be above 0 and at most 1, or a string such as '10%', got {share!r}.")
     return float(number)
 
 
 def margin_of_share(model: Model, scores: Floats, share: float) -> float:
     """Convert a share of the score range into a margin.
 
-    For scores that are shares of votes or averaged probabilities, it is the share of the votes. The scores of boosting and
-    linear models have no fixed range. There it is the share of the distance between the 5th and the 95th percentile of the
-    scores. With one score per class, it is the share for each class's lead over the best other class, averaged over the
-    classes.
+    If scores are shares of votes or averaged probabilities, the range is 1, so the margin is a share of the votes. The
+    scores of boosting and linear models have no fixed range. There the range is the distance between the 5th and the 95th
+    percentile of the scores. With one score per class, the range is measured for each class's lead over the best other
+    class, and averaged over the classes.
 
     Parameters
     ----------

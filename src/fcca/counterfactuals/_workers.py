@@ -28,9 +28,9 @@ from fcca.models import LinearModel
 if TYPE_CHECKING:
     from fcca.counterfactuals._engine import CounterfactualEngine
 
-# A search takes microseconds to minutes. With several pieces each, workers finish at about the same time.
-PIECES_PER_WORKER = 8
-MOST_POINTS_PER_PIECE = 65_536
+# A search takes microseconds to minutes. With several chunks each, workers finish at about the same time.
+CHUNKS_PER_WORKER = 8
+MOST_POINTS_PER_CHUNK = 65_536
 #: Attempts with new workers after a worker died.
 ATTEMPTS_AFTER_DEATH = 2
 
@@ -55,18 +55,18 @@ def reproducible_predictions() -> AbstractContextManager[Any]:
 
 
 class Shared(NamedTuple):
-    """Engine and batch fields that all pieces share."""
+    """Engine and batch fields that all chunks share."""
 
     engine: CounterfactualEngine
     batch: Batch  # without points
 
 
-class Piece(NamedTuple):
+class Chunk(NamedTuple):
     """Some of the points."""
 
     per_point: dict[str, Any]  # fields of the batch
-    time_limit: float  # remaining seconds when the piece was sent
-    ends_at: float  # clock time of the deadline: the piece may wait for its worker
+    time_limit: float  # remaining seconds when the chunk was sent
+    ends_at: float  # clock time of the deadline: the chunk may wait for its worker
 
 
 def solve_by_workers(engine: CounterfactualEngine, batch: Batch, n_jobs: int | None) -> Counterfactuals:
@@ -85,7 +85,7 @@ def solve_by_workers(engine: CounterfactualEngine, batch: Batch, n_jobs: int | N
 
     def task(which: NDArray[np.int64]) -> Any:
         left = max(0.0, batch.time_limit - (time.monotonic() - began))
-        return delayed(_solve_piece)(sent, Piece(batch.per_point(which), left, ends_at))
+        return delayed(_solve_chunk)(sent, Chunk(batch.per_point(which), left, ends_at))
 
     parts: list[Counterfactuals] = []
     done = 0
@@ -100,19 +100,19 @@ def solve_by_workers(engine: CounterfactualEngine, batch: Batch, n_jobs: int | N
 
 def _equal_parts(n: int, n_workers: int) -> list[NDArray[np.int64]]:
     """Divide n points into equal parts, in order."""
-    n_pieces = min(n, max(PIECES_PER_WORKER * n_workers, -(-n // MOST_POINTS_PER_PIECE)))
-    ends = [n * k // n_pieces for k in range(n_pieces + 1)]
+    n_chunks = min(n, max(CHUNKS_PER_WORKER * n_workers, -(-n // MOST_POINTS_PER_CHUNK)))
+    ends = [n * k // n_chunks for k in range(n_chunks + 1)]
     return [np.arange(begin, end) for begin, end in pairwise(ends)]
 
 
 def _results(
-    pieces: list[NDArray[np.int64]], task: Callable[[NDArray[np.int64]], Any], n_jobs: int | None
+    chunks: list[NDArray[np.int64]], task: Callable[[NDArray[np.int64]], Any], n_jobs: int | None
 ) -> Generator[Counterfactuals]:
-    """Yield the results of all pieces in order. If a worker dies, new workers take over."""
+    """Yield the results of all chunks in order. If a worker dies, start new workers."""
     n_done, deaths = 0, 0
-    while n_done < len(pieces):
+    while n_done < len(chunks):
         try:
-            with closing(_computed((task(which) for which in pieces[n_done:]), n_jobs)) as parts:
+            with closing(_computed((task(which) for which in chunks[n_done:]), n_jobs)) as parts:
                 for part in parts:
                     n_done += 1
                     yield part
@@ -120,9 +120,9 @@ def _results(
             deaths += 1
             if deaths > ATTEMPTS_AFTER_DEATH:
                 raise WorkerDiedError(
-                    f"Worker processes died {deaths} times, also after new ones had started. Often the system ends a "
-                    "process because memory runs out. Use fewer processes (a lower n_jobs), or threads, which share their "
-                    "memory (leave out joblib's parallel_config)."
+                    f"Worker processes died {deaths} times, even after new ones were started. Often the system ends a "
+                    "process because memory runs out. Use fewer processes (a lower n_jobs), or use threads, which share "
+                    "their memory (leave out joblib's parallel_config)."
                 ) from error
 
 
@@ -136,16 +136,16 @@ def _computed(tasks: Iterator[Any], n_jobs: int | None) -> Generator[Counterfact
         yield from results
 
 
-def _solve_piece(sent: NDArray[np.uint8], piece: Piece) -> Counterfactuals:
-    """Solve a piece in a worker, with one thread."""
+def _solve_chunk(sent: NDArray[np.uint8], chunk: Chunk) -> Counterfactuals:
+    """Solve a chunk in a worker, with one thread."""
     shared: Shared = pickle.loads(sent.data)
-    left = max(0.0, min(piece.time_limit, piece.ends_at - time.time()))
-    found = shared.engine.solve_here(replace(shared.batch, **piece.per_point, time_limit=left))
+    left = max(0.0, min(chunk.time_limit, chunk.ends_at - time.time()))
+    found = shared.engine.solve_here(replace(shared.batch, **chunk.per_point, time_limit=left))
     return replace(found, columns=None)  # the caller has them
 
 
 def _pickled(shared: Shared) -> NDArray[np.uint8]:
-    """Pickle once for all pieces, as an array: joblib sends arrays to each worker once."""
+    """Pickle once for all chunks, as an array: joblib sends arrays to each worker once."""
     try:
         # Classes defined in a notebook belong to no module. Only joblib's pickling includes them.
         pickled = pickle.dumps(wrap_non_picklable_objects(shared, keep_wrapper=False))
@@ -161,7 +161,7 @@ def _without_rows(engine: CounterfactualEngine, limits: Limits) -> Counterfactua
     """Copy the engine without the training rows, which only MILPs need."""
     sent = copy(engine)
     known = engine.training
-    if known.pieces is not None and engine.method == "search":
+    if known.chunks is not None and engine.method == "search":
         fillable = () if limits.fillable is None else np.flatnonzero(limits.fillable).tolist()
         categories, distinct = set(engine.cells.code_cell), set()
         if isinstance(engine.model, LinearModel):

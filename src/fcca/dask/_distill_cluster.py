@@ -7,12 +7,12 @@ from typing import Any
 from sklearn.base import clone
 
 from fcca.classifier import FCCAClassifier
-from fcca.dask._dask_pieces import DaskPieces
+from fcca.dask._dask_chunks import DaskChunks
 from fcca.dask._local_black_box import black_box, check_sample
 from fcca.dask._partitions import PartitionedTable
 from fcca.discretizers import FCCADiscretizer
 from fcca.exceptions import InvalidInputError
-from fcca.streaming import distilled, parts_for_pieces
+from fcca.streaming import distilled, parts_for_chunks
 
 
 def distill(
@@ -107,14 +107,14 @@ def distill(
     True
     """
     table = PartitionedTable(ddf, label, sample_weight)
-    pieces = DaskPieces(table, client, retries=retries, verbose=bool(verbose))
+    chunks = DaskChunks(table, client, retries=retries, verbose=bool(verbose))
     searcher = _unfitted_discretizer(discretizer)
     unfitted = FCCAClassifier(searcher, tree, fit_to=fit_to, n_thresholds=n_thresholds)
     # Check parameters before any partition is read. The black box may belong to a cluster and is checked when it is read.
-    parts_for_pieces(clone(unfitted))
+    parts_for_chunks(clone(unfitted))
     check_sample(sample, random_state)
-    searcher.set_params(estimator=black_box(classifier, pieces, sample=sample, random_state=random_state))
-    return distilled(pieces, unfitted).classifier
+    searcher.set_params(estimator=black_box(classifier, chunks, sample=sample, random_state=random_state))
+    return distilled(chunks, unfitted).classifier
 
 
 def _unfitted_discretizer(discretizer: FCCADiscretizer | None) -> FCCADiscretizer:

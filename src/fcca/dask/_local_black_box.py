@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 
-from fcca.dask._dask_pieces import DaskPieces
+from fcca.dask._dask_chunks import DaskChunks
 from fcca.dask._partitions import PartitionedTable
 from fcca.discretizers import FCCADiscretizer, Rows
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
@@ -22,7 +22,7 @@ from fcca.models import CodedColumn, as_classifier, check_supported, read_model
 Positions = NDArray[np.int64]
 
 
-def black_box(classifier: Any, pieces: DaskPieces, *, sample: int, random_state: int) -> FrozenEstimator:
+def black_box(classifier: Any, chunks: DaskChunks, *, sample: int, random_state: int) -> FrozenEstimator:
     """Return the fitted black box.
 
     An unfitted classifier is fitted on a sample of the rows.
@@ -30,7 +30,7 @@ def black_box(classifier: Any, pieces: DaskPieces, *, sample: int, random_state:
     Parameters
     ----------
     classifier : classifier or None
-    pieces : DaskPieces
+    chunks : DaskChunks
     sample : int
         Number of rows for fitting an unfitted classifier.
     random_state : int
@@ -42,8 +42,8 @@ def black_box(classifier: Any, pieces: DaskPieces, *, sample: int, random_state:
     if local is None or not _is_fitted(local):
         if isinstance(classifier, FrozenEstimator):
             raise InvalidInputError(f"The {type(local).__name__} in the FrozenEstimator is not fitted. Fit it first.")
-        local = _fitted_on_sample(local, sampled(pieces, sample, random_state))
-    _check_categories_known(local, pieces.table)
+        local = _fitted_on_sample(local, sampled(chunks, sample, random_state))
+    _check_categories_known(local, chunks.table)
     return FrozenEstimator(local)
 
 
@@ -127,19 +127,19 @@ def check_sample(n: Any, random_state: Any) -> None:
         )
 
 
-def sampled(pieces: DaskPieces, n: int, random_state: int) -> Rows:
+def sampled(chunks: DaskChunks, n: int, random_state: int) -> Rows:
     """Draw rows at random and keep their order.
 
     The sample depends on neither partitions nor workers.
 
     Parameters
     ----------
-    pieces : DaskPieces
+    chunks : DaskChunks
     n : int
         Number of rows. All rows of a smaller table are taken.
     random_state : int
     """
-    ends = np.cumsum(pieces.each(_n_rows))
+    ends = np.cumsum(chunks.each(_n_rows))
     total = int(ends[-1])
     if total == 0:
         raise InvalidInputError("There are no rows to learn from.")
@@ -148,7 +148,7 @@ def sampled(pieces: DaskPieces, n: int, random_state: int) -> Rows:
     of_each = [
         at[np.searchsorted(at, begin) : np.searchsorted(at, end)] - begin for begin, end in zip(begins, ends, strict=True)
     ]
-    parts = [part for part in pieces.each(_chosen, of_each) if part is not None]
+    parts = [part for part in chunks.each(_chosen, of_each) if part is not None]
     weight = None if parts[0].sample_weight is None else np.concatenate([part.sample_weight for part in parts])
     return Rows(pd.concat([part.X for part in parts], ignore_index=True), np.concatenate([part.y for part in parts]), weight)
 

@@ -4,6 +4,7 @@ from fcca.discretizers._base import (
     TargetThresholdTransformer as TargetThresholdTransformer,
     ThresholdTransformer as ThresholdTransformer,
 )
+from fcca.discretizers._chunks import Chunks as Chunks, LocalChunks as LocalChunks, summed as summed
 from fcca.discretizers._counted_rows import (
     CountedRows as CountedRows,
     RowCoder as RowCoder,
@@ -18,7 +19,6 @@ from fcca.discretizers._fcca import FCCADiscretizer as FCCADiscretizer
 from fcca.discretizers._gtre import GTREDiscretizer as GTREDiscretizer
 from fcca.discretizers._medians import medians as medians
 from fcca.discretizers._midpoints import MidpointDiscretizer as MidpointDiscretizer
-from fcca.discretizers._pieces import LocalPieces as LocalPieces, Pieces as Pieces, summed as summed
 from fcca.discretizers._pipeline import FoundThresholds as FoundThresholds, check_same_rows as check_same_rows
 from fcca.discretizers._presets import (
     BLACK_BOX_DEPTH as BLACK_BOX_DEPTH,

@@ -27,7 +27,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
     selection: OptimalSelection | None
     thresholds_: ThresholdTable
     all_thresholds_: ThresholdTable
-    selection_: Selection  # only where there is a selection
+    selection_: Selection  # only if there is a selection
 
     def _begin(self) -> None:
         """Check the selection, and drop the thresholds of an earlier fit."""
@@ -46,8 +46,8 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         selection : OptimalSelection or None
             None keeps all thresholds.
         X, y, sample_weight : as in fit, optional
-            The rows to measure the inconsistency on, those of ``fit`` as a rule. Not needed where selection is None. y is
-            not needed where the selection is fitted to the black box.
+            The rows on which the inconsistency is measured, usually the training rows. They are not needed if selection is
+            None. y is not needed if the selection is fitted to the black box.
 
         Returns
         -------
@@ -59,7 +59,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         if selection is not None:
             against_target = selection.fit_to == "target"
             if X is None or (y is None and not against_target):
-                raise InvalidInputError("A selection is measured on rows: give X and y, those of fit as a rule.")
+                raise InvalidInputError("A selection is measured on rows. Give X and y, usually the training rows.")
             labels = np.empty(_num_samples(X)) if y is None else y  # not needed against the target
             rows = weighted_rows(X, labels, sample_weight)
             candidates = self._candidates()
@@ -68,13 +68,13 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         return self.accept_selection(selection, chosen)
 
     def accept_selection(self, selection: OptimalSelection | None, chosen: Selection | None) -> Self:
-        """Keep the thresholds of a selection made elsewhere, such as on counted rows.
+        """Keep the thresholds of a selection that was computed elsewhere.
 
         Parameters
         ----------
         selection : OptimalSelection or None
         chosen : Selection or None
-            Its result. None keeps all thresholds.
+            The result of the selection. None keeps all thresholds.
 
         Returns
         -------
@@ -98,11 +98,11 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         check_is_fitted(self, attribute)
 
     def _candidates(self) -> ThresholdTable:
-        """Conditions to select from."""
+        """Return the conditions to select from."""
         return self.all_thresholds_
 
     def _choose(self, rows: EncodedRows) -> None:
-        """Keep the selected thresholds, or all of them; the last step of ``fit``.
+        """Keep the selected thresholds, or all of them. This is the last step of ``fit``.
 
         Parameters
         ----------
@@ -123,17 +123,17 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         self.thresholds_ = self._candidates() if chosen is None else chosen.thresholds
 
     def transform(self, X: Any) -> NDArray[np.int8]:
-        """Compute the binary columns, one per condition: 1 where it holds.
+        """Compute the binary columns: one per condition, 1 if it holds.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            A category that was not there in ``fit`` is an error.
+            A category that did not occur in ``fit`` raises an error.
 
         Returns
         -------
         ndarray of shape (n_rows, n_thresholds)
-            Or a data frame, after ``set_output``.
+            A data frame after ``set_output(transform="pandas")``.
         """
         self._check_fitted()
         return self.thresholds_.binarize(self.encode(X, asked_by=self.thresholds_))
@@ -147,8 +147,8 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
         asked_by : ThresholdTable, optional
-            Conditions that the rows are encoded for. Their columns may have missing values that training rows did not
-            have, and the other columns may hold anything.
+            Conditions that the rows are encoded for. Their columns may have missing values even if the training rows had
+            none there. All other columns may hold any values.
 
         Returns
         -------
@@ -170,7 +170,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         input_features : array-like of str, optional
-            Names of the input columns, where X had none.
+            Names of the input columns, if X had none.
 
         Returns
         -------
@@ -191,11 +191,11 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
 
     @property
     def _needs_labels(self) -> bool:
-        """True where ``fit`` needs y."""
+        """True if ``fit`` needs y."""
         return self.selection is not None
 
     def _column_names(self) -> list[str]:
-        """Names of the columns of ``fit``; ``x0``, ``x1``, … without names."""
+        """Return the column names of ``fit``, or ``x0``, ``x1``, … if there are none."""
         return [str(name) for name in _check_feature_names_in(self)]
 
 
@@ -220,7 +220,7 @@ class TargetThresholdTransformer(ThresholdTransformer):
         return self._predicted(EncodedRows(self.encode(X), np.empty(0)))
 
     def binary_rows(self, X: Any, y: Any, sample_weight: Floats | None = None) -> BinaryRows:
-        """Binarize and predict rows, which are encoded once for both.
+        """Binarize rows and predict them. They are encoded once for both.
 
         Parameters
         ----------
@@ -247,7 +247,7 @@ class TargetThresholdTransformer(ThresholdTransformer):
         Returns
         -------
         BinaryRows or None
-            Without the rows of weight 0. None where the ``fit`` of a subclass does not end in ``_choose``.
+            The rows without those of weight 0. None if the ``fit`` of a subclass does not end in ``_choose``.
         """
         self._training_rows = None
         try:
@@ -268,12 +268,12 @@ class TargetThresholdTransformer(ThresholdTransformer):
         return BinaryRows(B, rows.y, predictions, rows.weight, soft=self.soft_labels(rows))
 
     def soft_labels(self, rows: EncodedRows) -> SoftLabels | None:
-        """Class probabilities of the black box; None where it has none.
+        """Compute the class probabilities of the black box; None if it has none.
 
         Parameters
         ----------
         rows : EncodedRows
-            Probabilities that they hold are not computed again.
+            If the rows already hold probabilities, these are used.
         """
         probability = rows.probability
         if probability is None and hasattr(self.estimator_, "predict_proba"):
@@ -282,11 +282,11 @@ class TargetThresholdTransformer(ThresholdTransformer):
         return None if probability is None else SoftLabels.of(probability, rows.weight)
 
     def _predicted(self, rows: EncodedRows) -> NDArray[np.generic]:
-        """Predictions of the black box, those of the rows where known."""
+        """Return the predictions of the black box. Predictions that the rows hold are used."""
         if rows.predictions is not None:
             return rows.predictions
         given = as_fitted_on(self.estimator_, rows.X, columns=self.all_thresholds_.columns)
-        # CatBoost gives many classes as a column.
+        # With many classes, CatBoost returns a column.
         return np.asarray(self.estimator_.predict(given)).ravel()
 
     def _chosen(self, selection: OptimalSelection, candidates: ThresholdTable, rows: EncodedRows) -> Selection:

@@ -1,4 +1,4 @@
-"""Distinct rows with counts, which are all that a tree needs of a table."""
+"""Distinct rows with counts. A tree needs nothing else from a table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Keys = NDArray[np.uint64]
 
 LARGEST_WORD = 2**63
 ROWS_AT_A_TIME = 65_536
-#: Of the distinct rows: more would not leave a tree's search enough memory.
+#: Largest size of the distinct rows. With more, too little memory would be left for the search of the tree.
 MOST_BYTES = 2**29
 ROWS_OF_ERROR = 50_000
 
@@ -34,7 +34,7 @@ class CountedRows:
     n_rows : ndarray of shape (n_distinct,)
     weight : ndarray of shape (n_distinct,)
     soft : ndarray of shape (n_distinct, n_classes)
-        Sums of soft labels; without columns where the black box has no probabilities.
+        Sums of soft labels. It has no columns if the black box has no probabilities.
     """
 
     keys: Keys
@@ -52,9 +52,9 @@ class CountedRows:
         ----------
         keys : ndarray of shape (n_entries, n_words)
         n_rows : ndarray of shape (n_entries,), optional
-            How many rows each entry stands for; 1 where None.
+            Number of rows that each entry stands for. None is 1 for each.
         weight : ndarray of shape (n_entries,), optional
-            The weight of these rows; 1 a row where None.
+            Weight of these rows. None is 1 per row.
         soft : ndarray of shape (n_entries, n_classes), optional
             Sums of their soft labels.
         """
@@ -91,18 +91,18 @@ class CountedRows:
 
 
 class TooManyRowsError(FCCAError, MemoryError):
-    """The conditions tell more rows apart than there is memory for.
+    """The conditions distinguish more rows than there is memory for.
 
     Parameters
     ----------
     n_rows, n_distinct : int
-        Number of rows counted, and of distinct ones among them.
+        Number of rows counted, and number of distinct rows among them.
     some : CountedRows
-        Some of the latter: the error may have to be sent.
+        Some of the distinct rows. They are few, because the error may be sent to another process.
     """
 
     def __init__(self, n_rows: int, n_distinct: int, some: CountedRows) -> None:
-        super().__init__(f"The conditions tell {n_distinct:,} of {n_rows:,} rows apart.")
+        super().__init__(f"The conditions distinguish {n_distinct:,} of {n_rows:,} rows.")
         self.n_rows, self.n_distinct, self.some = n_rows, n_distinct, some
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -122,7 +122,7 @@ class DistinctRows:
         return both.checked()
 
     def checked(self) -> DistinctRows:
-        """Return the rows; raise an error where there are too many."""
+        """Return the rows. Raise an error if there are too many."""
         if sum(rows.nbytes + len(rows) * self.n_conditions for rows in (self.training, self.held_out)) > MOST_BYTES:
             rows = self.training
             every = slice(0, None, -(-len(rows) // ROWS_OF_ERROR) or 1)
@@ -132,7 +132,7 @@ class DistinctRows:
 
 
 def _numbered(keys: Keys) -> NDArray[np.intp]:
-    """Numbers of the keys, equal ones for equal keys, word by word."""
+    """Number the keys word by word; equal keys get equal numbers."""
     code = pd.factorize(keys[:, 0])[0]
     for word in keys.T[1:]:
         other, distinct = pd.factorize(word)
@@ -141,7 +141,7 @@ def _numbered(keys: Keys) -> NDArray[np.intp]:
 
 
 class Digit(NamedTuple):
-    """Groups of a column's values that no condition tells apart."""
+    """Groups of a column's values that no condition distinguishes."""
 
     feature: int
     cuts: Floats | None  # of a column of numbers: the group is the number of cuts below the value
@@ -167,7 +167,7 @@ class Digit(NamedTuple):
 class RowCoder:
     """Code rows, labels and predictions as keys.
 
-    Two keys are equal where all conditions, the labels and the predictions are.
+    Two keys are equal if all conditions, the labels and the predictions of the rows are equal.
 
     Attributes
     ----------
@@ -224,11 +224,11 @@ class RowCoder:
         return CountedRows.of(keys, weight=weight, soft=soft)
 
     def none(self, n_soft: int) -> CountedRows:
-        """No row; ``n_soft`` is the number of columns of soft labels."""
+        """Create an object without rows; ``n_soft`` is the number of soft-label columns."""
         return CountedRows.of(np.zeros((0, len(self._words)), dtype=np.uint64), soft=np.empty((0, n_soft)))
 
     def labels_and_predictions(self, rows: CountedRows) -> tuple[Codes, Codes]:
-        """Decode the numbers of label and prediction of each distinct row."""
+        """Decode the numbers of the label and the prediction of each distinct row."""
         label, prediction, *_ = self._groups(rows.keys)
         return label, prediction
 
@@ -246,8 +246,8 @@ class RowCoder:
         """Binarize the distinct rows by some of the coder's conditions."""
         B = np.empty((len(rows), len(table)), dtype=np.int8)
         for begin in range(0, len(rows), ROWS_AT_A_TIME):
-            piece = slice(begin, begin + ROWS_AT_A_TIME)
-            B[piece] = table.binarize(self.values(rows.keys[piece]))
+            chunk = slice(begin, begin + ROWS_AT_A_TIME)
+            B[chunk] = table.binarize(self.values(rows.keys[chunk]))
         return B
 
     def _groups(self, keys: Keys) -> list[Codes]:

@@ -25,11 +25,11 @@ class DecidingValues(NamedTuple):
     point: Points  # position among the counterfactuals
     feature: NDArray[np.int32]
     n_searches: int
-    n_unfinished: int  # those that ran out of time
+    n_unfinished: int  # searches that ran out of time
 
 
 class Crossings(NamedTuple):
-    """One entry per crossing: whose it is, and which condition was crossed."""
+    """One entry per crossing: the counterfactual and the condition it crosses."""
 
     point: Points  # position among the counterfactuals
     feature: NDArray[np.int32]
@@ -39,7 +39,7 @@ class Crossings(NamedTuple):
 
     def table(self, names: list[str], weight: Floats, columns: Columns | None) -> tuple[ThresholdTable, NDArray[np.int64]]:
         """Count the distinct conditions; also return the position of each entry's condition."""
-        threshold = self.threshold + 0.0  # there is one zero: which of the two comes first depends on the order of the rows
+        threshold = self.threshold + 0.0  # turns -0.0 into 0.0: otherwise the sign would depend on the order of the rows
         return ThresholdTable.from_counts(
             names, self.feature, threshold, weight, kind=self.kind, labels=self.labels, columns=columns
         )
@@ -60,12 +60,12 @@ def crossings(
     engine : CounterfactualEngine
     found : Counterfactuals
     columns : Columns or None
-        None where all columns are plain numbers.
+        None if all columns are plain numbers.
     deciding : DecidingValues
     """
     moves = found.moves
     counted = found.is_status("optimal")[moves.point]
-    if engine.has_cuts:  # a move inside a cell, made for a rule's sake, crosses nothing
+    if engine.has_cuts:  # a move inside a cell, which only a rule requires, crosses nothing
         is_cut = ~np.isnan(moves.cut)
     else:  # landings on the edge of the data divide nothing
         low, high = engine.cells.box_low[moves.feature], engine.cells.box_high[moves.feature]
@@ -96,14 +96,14 @@ def _crossed_sets(
     landing: Floats,
     is_category: NDArray[np.bool_],
 ) -> list[tuple[Any, ...] | None]:
-    """Per move between categories, the labels of the set that it enters."""
+    """Find the labels of the set that each move between categories enters."""
     known: dict[tuple[int, int, int], tuple[Any, ...]] = {}
     labels: list[tuple[Any, ...] | None] = [None] * len(feature)
     for at in np.flatnonzero(is_category).tolist():
         move = (int(feature[at]), int(origin[at]), int(landing[at]))
         if move not in known:
             categories = columns[move[0]].categories or ()
-            # A linear model tells all categories apart: as with numbers, the landing itself makes the condition.
+            # A linear model distinguishes all categories: as with numbers, the landing itself is the condition.
             entered = engine.forest.crossed_set(*move) if engine.has_cuts else frozenset({move[2]})
             known[move] = tuple(categories[code] for code in sorted(entered))
         labels[at] = known[move]
@@ -124,11 +124,11 @@ def find_deciding_values(
     ----------
     X : ndarray of shape (n_rows, n_features)
     found : Counterfactuals
-        Of the rows that count.
+        Counterfactuals of the rows that count.
     limits : Limits or None
-        Rules, compiled for these.
+        The rules compiled for these rows.
     solve : callable
-        Answers for positions in ``found`` under other limits.
+        Finds the counterfactuals of the rows at some positions of ``found``, under other limits.
 
     Returns
     -------
@@ -177,5 +177,5 @@ def values_around(cells: Cells, own: Floats, table: ThresholdTable) -> Threshold
 
 
 def observed_cells(X: Floats, feature: NDArray[np.int32], threshold: Floats) -> Cells:
-    """Cells between thresholds, with the values of X in them."""
+    """Build the cells between thresholds, with the values of X in them."""
     return Cells.from_cuts([threshold[feature == j] for j in range(X.shape[1])]).observe(X)

@@ -17,8 +17,8 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _raise
 
 from fcca.constraints import Constraint
 from fcca.counterfactuals import DEFAULT_MARGIN, check_columns_of_scale, check_scale_of_model
+from fcca.discretizers._chunks import Chunks, MemoryChunks
 from fcca.discretizers._partial_fit import PartialFitTransformer
-from fcca.discretizers._pieces import MemoryPieces, Pieces
 from fcca.discretizers._pipeline import FoundThresholds, find_thresholds
 from fcca.discretizers._presets import BLACK_BOX_DEPTH, most_thresholds
 from fcca.discretizers._rows import EncodedRows
@@ -44,94 +44,98 @@ Floats = NDArray[np.float64]
 class FCCADiscretizer(PartialFitTransformer):
     """Turn a table into the few binary columns behind a classifier's decisions.
 
-    The classifier is fitted, or taken as it is. For every row that it predicts correctly with a confidence between ``p0``
-    and ``p1``, the cheapest change that flips the prediction is computed exactly. The thresholds that these changes cross
-    are counted, and the most frequent ones become columns ``x > threshold``. In a column of categories, a change enters one
-    of the sets that the classifier distinguishes, which becomes a column ``x in {…}``. Where filling in a missing value
-    alone flips the prediction, there is a column ``x is missing``.
+    The classifier is fitted, unless a fitted one is given. For every row that it predicts correctly with a confidence
+    between ``p0`` and ``p1``, the cheapest change that flips the prediction is computed exactly. The thresholds that these
+    changes cross are counted, and the most frequent ones become columns ``x > threshold``. In a column of categories, a
+    change enters one of the sets that the classifier distinguishes, which becomes a column ``x in {…}``. If filling in a
+    missing value alone flips a prediction, there is a column ``x is missing``.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        Any classifier that :func:`fcca.read_model` reads. It is cloned and fitted; wrap a fitted one in scikit-learn's
-        ``FrozenEstimator`` to use it as it is. None is gradient boosting of 100 trees of depth 2 (of stumps, with the
-        paper's preset), behind a scaler that makes the unit of a column irrelevant, and fitted on the distinct rows with
-        their weights in sorted order, so that neither the order of rows nor writing a row twice instead of weighting it
-        changes how it breaks ties.
+        Any classifier that :func:`fcca.read_model` reads. It is cloned and fitted. Wrap a fitted classifier in
+        scikit-learn's ``FrozenEstimator`` to use it without refitting. None is gradient boosting of 100 trees of depth 2
+        (depth 1 with ``preset="paper"``), after a scaler that makes the units of the columns irrelevant. It is fitted on
+        the sorted distinct rows with their weights. So ties do not depend on the order of the rows, or on whether a row
+        is repeated or has weight 2.
     preset : {"paper"}, default=None
-        "paper" takes the paper's values for all parameters that are None: stumps as the black box, no limit on the number
+        "paper" uses the paper's values for all parameters that are None: stumps as the black box, no limit on the number
         of thresholds, and a distance of 1 for a change of category.
     p0, p1 : float, default=0.5 and 1.0
-        Band of the predicted class's probability, .5 on the decision boundary. Lowering ``p1`` saves time, raising ``p0``
-        leaves out the noise at the boundary. With more than two classes the default ``p0`` means no lower limit.
+        Range of the predicted class's probability, which is 0.5 on the decision boundary. A lower ``p1`` saves time, a
+        higher ``p0`` leaves out the noise at the boundary. With more than two classes, the default ``p0`` means no lower
+        limit.
     lambda0, lambda1, lambda2 : float, default=0.1, 1.0 and 0.0
-        Cost of a change: ``lambda0`` per feature moved, ``lambda1`` times the distance and ``lambda2`` times its square,
-        distances as ``scale`` says. A higher ``lambda0`` gives fewer features.
+        Cost of a change: ``lambda0`` per changed feature, ``lambda1`` times the distance and ``lambda2`` times its square.
+        The unit of distance is set by ``scale``. A higher ``lambda0`` gives fewer features.
     scale : {"range", "rank", "mad"} or mapping of column names to units, default=None
-        What a distance of 1 is for numbers. "range": the range of the training values, as in the paper. "rank": the way from
-        the lowest to the highest rank of the training values, which is linear between them; for classifiers made of trees.
-        "mad": the median absolute deviation of the training values, or the mean one where that is 0. A mapping such as
-        ``{"income": 1000}``: these units, and the range for the other columns. None is "range" in all presets.
+        Unit of distance for numbers. "range": the range of the training values, as in the paper. "rank": the difference
+        between the lowest and the highest rank of the training values, for classifiers made of trees; ranks are linear
+        between these values. "mad": the median absolute deviation of the training values, or the mean absolute deviation
+        if the median is 0. A mapping such as ``{"income": 1000}``: these units, and the range for the other columns. None
+        is "range" in all presets.
     category_distance : float or "auto", default=None
-        Distance of a change that has no direction: another category, a missing value filled in, a switch of a one-hot group.
-        "auto" is the mean distance of two training rows in a column of numbers, rounded to two digits, so that categories
-        and numbers compare; 1 is a full range, which leaves most categories out. None is "auto", and 1 in the preset
-        "paper".
+        Distance of a change without direction: another category, a filled-in missing value, a switch of a one-hot group.
+        "auto" is the mean distance of two training rows over the columns of numbers, rounded to two digits. It makes
+        categories and numbers comparable. 1 is as far as the full range of a number, so few thresholds are categories.
+        None is "auto", or 1 with ``preset="paper"``.
     Q : float, default=0.0
         Granularity: keep the thresholds crossed at least as often as the Q-quantile of all counts. See also
         :meth:`set_granularity`.
     max_thresholds : int or "all", default=None
-        Most thresholds to keep: those crossed most often. None is 100, which a tree of depth 4 is searched on in seconds;
-        with the paper's preset, all.
+        Maximum number of thresholds. The thresholds crossed most often are kept. None is 100, for which a tree of depth 4
+        is found within seconds; with ``preset="paper"``, None keeps all.
     margin : float or str, default=1e-4
-        By how much of its score the classifier must predict the other class; or a share of the range of its scores, such as
-        ``"10%"`` (see :class:`CounterfactualExplainer`).
+        Score margin by which the other class must win, or a share of the range of scores, such as ``"10%"`` (see
+        :class:`CounterfactualExplainer`).
     decision_threshold : float, default=None
-        For two classes: the black box predicts the second one where its probability is at least this. None leaves the
-        decision to its own ``predict``.
+        For two classes: the black box predicts the second class if its probability is at least this threshold. None uses
+        the ``predict`` of the black box.
     merge_tolerance : float or "auto", default="auto"
-        Merge thresholds of a feature that are closer than this share of its range; the most crossed one represents them.
-        "auto" is 0 for trees and 0.01 for linear models.
+        Merge thresholds of a feature that are closer together than this share of its range. The threshold crossed most
+        often represents them. "auto" is 0 for trees and 0.01 for linear models.
     round_thresholds : bool, default=True
-        Replace each threshold by the shortest decimal between the two training values around it, which changes nothing on
-        training rows. The classifier's own number stays in the column ``cut`` of the table.
+        Replace each threshold with the shortest decimal between the two training values around it. This does not change
+        the binary columns of the training rows. The original number stays in the column ``cut`` of the table.
     constraints : list of rules, default=None
-        Rules from :mod:`fcca.constraints` that the changes keep. A column that may not change carries no condition.
+        Rules from :mod:`fcca.constraints` that the changes must keep. A column that may not change has no conditions.
     time_limit : float, default=None
-        Seconds for all searches together. What is not proven by then is left out, with a warning.
+        Seconds for all searches together. Counterfactuals that are not proven by then are left out, with a warning.
     time_limit_per_row : float, default=None
         Seconds for the search of each row.
     n_jobs : int, default=None
-        Threads; None is 1, -1 all cores. Inside of ``joblib.parallel_config`` with a backend of processes, such as
-        ``"loky"`` or ``"dask"``, these. The result does not depend on it.
+        Number of threads. None is 1, -1 is all cores. Inside ``joblib.parallel_config`` with a backend of processes, such
+        as ``"loky"`` or ``"dask"``, it is the number of processes. The result does not depend on it.
     verbose : int, default=0
         1 shows a progress bar.
     selection : OptimalSelection, default=None
-        Chooses the best of the thresholds that ``Q`` keeps, with proof; see also :meth:`set_selection`. None keeps them all.
+        Chooses the best among the thresholds that ``Q`` keeps, with proof. None keeps all of them. See also
+        :meth:`set_selection`.
 
     Attributes
     ----------
     thresholds_ : ThresholdTable
-        The conditions kept: at ``Q``, and by the selection where there is one.
+        The conditions that ``Q`` and the selection, if there is one, keep.
     all_thresholds_ : ThresholdTable
-        The conditions before ``Q`` and selection.
+        The conditions before ``Q`` and the selection are applied.
     selection_ : Selection
-        The choice with its proof; only where there is a selection.
+        The choice with its proof. Only if there is a selection.
     counterfactuals_ : Counterfactuals
-        One per row in the band, with proof; not after :meth:`partial_fit`, which does not keep them.
+        One counterfactual per row between ``p0`` and ``p1``, with proof. Not after :meth:`partial_fit`, which does not keep
+        them.
     statuses_ : dict of str to int
         Number of counterfactuals of each status.
     estimator_ : classifier
         The fitted classifier.
     classes_ : ndarray
-        Its classes.
+        Classes of the classifier.
     constant_features_ : list of str
         Columns with one value, which were left out.
     category_distance_ : float
-        Distance of a change of category; with "auto" it is 1 where no column needs it or no column is of numbers.
+        Distance of a change of category. With "auto", it is 1 if no column needs it or no column holds numbers.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
-        Only where X has column names.
+        Only if X has column names.
 
     See Also
     --------
@@ -226,11 +230,12 @@ class FCCADiscretizer(PartialFitTransformer):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Numbers, in their own units; and categories, columns of texts or of pandas' category type. Values may be missing.
+            Columns of numbers, in their original units, or of categories: strings or pandas' category dtype. Values may be
+            missing.
         y : array-like of shape (n_rows,)
             Labels.
         sample_weight : array-like of shape (n_rows,), optional
-            Weight 2 is the same as the row twice, weight 0 as leaving it out.
+            A row of weight 2 counts like two equal rows. A row of weight 0 is left out.
         **metadata : dict
             Further arguments that the black box requests, with scikit-learn's metadata routing enabled.
 
@@ -246,33 +251,33 @@ class FCCADiscretizer(PartialFitTransformer):
         self.estimator_ = self._fitted_estimator(data, routed_metadata(self, "estimator", metadata, X, sample_weight))
         search = self._new_search(data.given)
         rows = EncodedRows(table_for(search.engine.model, data), data.y, data.weight)
-        pieces = MemoryPieces(rows)
-        found = self._find_thresholds(pieces, search)
-        result = pieces.results[0]
+        chunks = MemoryChunks(rows)
+        found = self._find_thresholds(chunks, search)
+        result = chunks.results[0]
         self._keep_crossings(result.crossings.point, found.position[result.condition])
-        # From here on rows are rows of the caller's X, those of weight 0 included.
+        # From here on, row numbers are positions in the caller's X, which includes rows of weight 0.
         self.counterfactuals_ = replace(result.counterfactuals, rows=data.rows[result.counterfactuals.rows])
         self._choose(replace(rows, predictions=result.predictions, probability=result.probability))
         return self
 
-    def fit_pieces(self, pieces: Pieces) -> FoundThresholds:
-        """Fit on a table in pieces, with the thresholds of the whole table.
+    def fit_chunks(self, chunks: Chunks) -> FoundThresholds:
+        """Fit on a table in chunks, with the thresholds of the whole table.
 
         Parameters
         ----------
-        pieces : Pieces
-            Such as :class:`fcca.discretizers.LocalPieces`. The black box must be fitted, in a FrozenEstimator.
+        chunks : Chunks
+            For example :class:`fcca.discretizers.LocalChunks`. The black box must be a fitted FrozenEstimator.
 
         Returns
         -------
         FoundThresholds
         """
-        found = self._find_thresholds(pieces, self._search_for_pieces(pieces.first()))
+        found = self._find_thresholds(chunks, self._search_for_chunks(chunks.first()))
         self._keep(None)
         return found
 
-    def _find_thresholds(self, pieces: Pieces, search: ThresholdSearch) -> FoundThresholds:
-        found = find_thresholds(pieces, search)
+    def _find_thresholds(self, chunks: Chunks, search: ThresholdSearch) -> FoundThresholds:
+        found = find_thresholds(chunks, search)
         self._accept(found.search, found.counts)
         self.all_thresholds_ = found.thresholds
         return found
@@ -338,7 +343,7 @@ class FCCADiscretizer(PartialFitTransformer):
     def set_granularity(self, Q: float) -> Self:
         """Keep another share of the most frequent thresholds, without a new fit.
 
-        A selection is dropped: this is the paper's choice.
+        Thresholds are kept by frequency, as in the paper. A selection is dropped.
 
         Parameters
         ----------
@@ -350,7 +355,7 @@ class FCCADiscretizer(PartialFitTransformer):
         self
         """
         self._check_fitted("all_thresholds_")
-        self.kept_at(Q)  # raises where Q is not between 0 and 1
+        self.kept_at(Q)  # raises an error if Q is not between 0 and 1
         self.Q = Q
         return self.set_selection(None)
 
@@ -372,7 +377,7 @@ class FCCADiscretizer(PartialFitTransformer):
         return self.all_thresholds_.select(self.kept_at(self.Q))
 
     def rows_crossing(self, condition: str | int) -> NDArray[np.int64]:
-        """Rows of the training table whose counterfactual crosses a threshold.
+        """Find the training rows whose counterfactual crosses a threshold.
 
         Parameters
         ----------
@@ -402,8 +407,8 @@ class FCCADiscretizer(PartialFitTransformer):
     def crossed_by(self, row: int) -> list[str]:
         """Get the thresholds that the counterfactual of a row crosses.
 
-        This is the inverse of `rows_crossing`. Thresholds that ``Q`` leaves out, and missing values of the row that decide
-        by themselves, are among them.
+        This is the inverse of :meth:`rows_crossing`. The result includes thresholds that ``Q`` leaves out, and missing
+        values of the row that decide alone.
 
         Parameters
         ----------
@@ -413,11 +418,11 @@ class FCCADiscretizer(PartialFitTransformer):
         Returns
         -------
         list of str
-            Names such as ``"RM > 6.94"``; empty where the row has no proven counterfactual.
+            Names such as ``"RM > 6.94"``. The list is empty if the row has no proven counterfactual.
         """
         self._check_fitted()
         if not isinstance(row, Integral) or row < 0:
-            raise InvalidInputError(f"row must be the number of a row of the training table, from 0 on, got {row!r}.")
+            raise InvalidInputError(f"row must be the number of a training row, starting at 0, got {row!r}.")
         rows, conditions = self.crossings()
         names = self.all_thresholds_.names()
         return [names[at] for at in conditions[rows == row].tolist()]
@@ -443,11 +448,11 @@ class FCCADiscretizer(PartialFitTransformer):
         points : ndarray of shape (n_crossings,)
             Positions in ``counterfactuals_``, threshold by threshold.
         first : ndarray of shape (n_thresholds + 1,)
-            Where those of each of ``all_thresholds_`` begin, and the end of the last.
+            Position in ``points`` of the first counterfactual of each of ``all_thresholds_``, and the end of the last.
         """
         self._check_fitted()
         if not hasattr(self, "counterfactuals_"):
             raise InvalidInputError(
-                "The rows came in pieces, so it was not kept which row crosses which threshold. Use fit."
+                "The rows came in chunks, so the thresholds that each row crosses were not kept. Use fit."
             )
         return self._crossing_points, self._first_crossing

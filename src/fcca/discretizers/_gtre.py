@@ -1,4 +1,4 @@
-"""GTREDiscretizer: thresholds guessed by a reference ensemble."""
+"""GTREDiscretizer: thresholds guessed from a reference ensemble."""
 
 from __future__ import annotations
 
@@ -38,84 +38,85 @@ from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
 
-# Sums of weights over other rows may differ in their last digits; shares of whole rows differ by far more.
+# Sums of weights over different rows may differ in their last digits. Shares of whole rows differ by far more.
 SAME_SCORE = 1e-12
 
 
 class GTREDiscretizer(TargetThresholdTransformer):
-    """Guess thresholds by a reference ensemble.
+    """Guess thresholds from a reference ensemble.
 
     The ensemble is fitted, and every value that it splits at becomes a binary column. So does every set of categories that
-    it distinguishes, and ``is missing`` for a column with missing values that it splits. Then the least important column is
-    dropped, as long as an ensemble on the binary columns is no less accurate on the training rows than with all columns.
-    This is the GTRE of McTavish et al., which the paper compares with. ``GTREDiscretizer()`` finds the same thresholds as
-    gosdt's ``ThresholdGuessBinarizer(max_depth=1)``.
+    it distinguishes. A column with missing values that it splits also gets a binary column ``is missing``. Then the least
+    important column is dropped repeatedly, as long as an ensemble on the remaining columns is as accurate on the training
+    rows as with all columns. This is the GTRE method of McTavish et al., with which the paper compares.
+    ``GTREDiscretizer()`` finds the same thresholds as gosdt's ``ThresholdGuessBinarizer(max_depth=1)``.
 
     Parameters
     ----------
     estimator : classifier, default=None
         A tree ensemble with ``feature_importances_`` that :func:`fcca.read_model` reads. It is cloned and fitted, once on X
-        and then again and again on 0/1 columns. A fitted one in scikit-learn's ``FrozenEstimator`` gives its thresholds as
-        it is; clones of it are fitted on the 0/1 columns. None is the paper's gradient boosting of 100 stumps with a
-        learning rate of 0.1. Such stumps of two classes are refitted quickly; anything else costs a fit per column dropped.
+        and repeatedly on binary columns. A fitted ensemble in scikit-learn's ``FrozenEstimator`` is not refitted on X; only
+        clones of it are fitted on the binary columns. None is the paper's gradient boosting of 100 stumps with a learning
+        rate of 0.1. Refitting such stumps is fast for two classes. Any other ensemble takes a full fit per dropped column.
     column_elimination : bool, default=True
         False keeps all thresholds of the ensemble.
     as_gosdt : bool, default=True
-        Follow gosdt where it departs from the published procedure. With more than two classes, it takes the thresholds of
-        the first class's trees only. Where a single column is still as good as all, it keeps two. It compares in float64
-        with the number that the trees compare in float32 with. False takes the thresholds of all trees, goes down to a
-        single column, and compares exactly as the trees do. The first and the third concern scikit-learn's
-        ``GradientBoostingClassifier`` only, without a scaler before it.
+        Follow gosdt where it departs from the published procedure, in three ways. With more than two classes, gosdt uses
+        the thresholds of the first class's trees only. If a single column is as good as all columns, it keeps two. It
+        compares in float64, although the trees compare in float32. False takes the thresholds of all trees, goes down to a
+        single column, and compares exactly as the trees do. The first and the third difference concern only scikit-learn's
+        ``GradientBoostingClassifier`` without a scaler before it.
     round_thresholds : bool, default=True
-        Replace each threshold by the shortest decimal between the two training values around it, which changes nothing on
-        training rows; thresholds between the same two values become one. The ensemble's own number stays in the column
-        ``cut`` of the table.
+        Replace each threshold with the shortest decimal between the two training values around it. This does not change
+        the binary columns of the training rows. Thresholds between the same two values are combined. The original number
+        stays in the column ``cut`` of the table.
     random_state : int, RandomState instance or None, default=0
-        Seed of the default ensemble, and of one given without a seed of its own. It decides between columns that are
-        equally good. None draws another one each time.
+        Seed of the default ensemble, and of a given ensemble without a seed. It decides between columns that are equally
+        good. None draws a new seed each time.
     selection : OptimalSelection, default=None
-        Chooses the best of the thresholds that the elimination leaves, with proof; see also :meth:`set_selection`. None
-        keeps them all.
+        Chooses the best among the thresholds that the elimination leaves, with proof. None keeps all of them. See also
+        :meth:`set_selection`.
 
     Attributes
     ----------
     thresholds_ : ThresholdTable
         The conditions kept.
     all_thresholds_ : ThresholdTable
-        The conditions before selection; ``count`` is their importance for the ensemble fitted on exactly these columns, with
-        a sum of 1.
+        The conditions before the selection is applied. ``count`` is the importance of a condition in the ensemble fitted on
+        exactly these columns. The importances sum to 1.
     selection_ : Selection
-        The choice with its proof; only where there is a selection.
+        The choice with its proof. Only if there is a selection.
     estimator_ : classifier
         The reference ensemble, fitted on X.
     reference_score_ : float
-        Share of training rows, by weight, that the ensemble on all of the 0/1 columns gets right.
+        Weighted share of training rows that the ensemble on all binary columns predicts correctly.
     score_path_ : ndarray of shape (n_iterations + 1,)
-        The same with all columns, after dropping one, two, …; only the last entry may lie below the first.
+        The same share with all columns, after dropping one column, two columns, …. Only the last entry may be below the
+        first.
     n_iterations_ : int
         Number of columns dropped; the last one is put back.
     n_thresholds_reference_ : int
         Number of columns before any was dropped.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
-        Only where X has column names.
+        Only if X has column names.
 
     See Also
     --------
     FCCADiscretizer : thresholds that counterfactuals cross.
-    MidpointDiscretizer : all thresholds that there are.
+    MidpointDiscretizer : all possible thresholds.
 
     Notes
     -----
-    Where two columns are equally good or equally unimportant, the order of columns and of rows decides, and so does
-    scikit-learn's random number generator, as in gosdt. Where a row occurs twice or has a weight other than 1, the default
-    ensemble is fitted on the sorted distinct rows with their weights, so that writing a row twice instead of weighting it
-    changes nothing. Then gosdt, which fits rows in the order given, may break ties between equally good columns in another
-    way. A given ensemble, ``GradientBoostingClassifier(max_depth=1)`` too, is fitted on the rows in the order given.
+    If two columns are equally good or equally unimportant, the order of the columns and rows and scikit-learn's random
+    number generator decide, as in gosdt. If a row occurs twice or has a weight other than 1, the default ensemble is fitted
+    on the sorted distinct rows with their weights. So it does not matter whether a row is repeated or has weight 2. In
+    this case gosdt, which fits the rows in the given order, may break ties between columns differently. A given ensemble,
+    even ``GradientBoostingClassifier(max_depth=1)``, is fitted on the rows in the given order.
 
-    scikit-learn's trees take values closer than 1e-7 for equal. Columns in such units need a scaler:
-    ``GTREDiscretizer(make_pipeline(StandardScaler(), GradientBoostingClassifier(max_depth=1)))``; the thresholds stay in the
-    columns' own units.
+    scikit-learn's trees treat values closer than 1e-7 as equal. Columns in such units need a scaler:
+    ``GTREDiscretizer(make_pipeline(StandardScaler(), GradientBoostingClassifier(max_depth=1)))``. The thresholds stay in the
+    original units of the columns.
 
     References
     ----------
@@ -167,11 +168,12 @@ class GTREDiscretizer(TargetThresholdTransformer):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Numbers, in their own units; and categories, columns of texts or of pandas' category type. Values may be missing.
+            Columns of numbers, in their original units, or of categories: strings or pandas' category dtype. Values may be
+            missing.
         y : array-like of shape (n_rows,)
             Labels.
         sample_weight : array-like of shape (n_rows,), optional
-            Weight 2 is the same as the row twice, weight 0 as leaving it out.
+            A row of weight 2 counts like two equal rows. A row of weight 0 is left out.
 
         Returns
         -------
@@ -194,8 +196,8 @@ class GTREDiscretizer(TargetThresholdTransformer):
         table = self._splits(model, X, columns, names)
         if len(table) == 0:
             raise InvalidInputError(
-                f"The reference ensemble has no splits, so no thresholds. Either no column separates the {len(X)} rows, "
-                "or their values lie closer together than scikit-learn's trees can separate (1e-7): scale the columns."
+                f"The reference ensemble has no splits, so there are no thresholds. Either no column separates the {len(X)} "
+                "rows, or the values are closer together than scikit-learn's trees can separate (1e-7). Scale the columns."
             )
         self.n_thresholds_reference_ = len(table)
         B = table.binarize(X)
@@ -203,8 +205,8 @@ class GTREDiscretizer(TargetThresholdTransformer):
         refitter = _seeded(clone(_innermost(self.estimator_)), seed)
         if not hasattr(type(refitter), "feature_importances_"):
             raise UnsupportedModelError(
-                f"{type(refitter).__name__} has no feature_importances_, by which the least important threshold is dropped. "
-                "Use scikit-learn's GradientBoostingClassifier or a random forest."
+                f"{type(refitter).__name__} has no feature_importances_, which are needed to drop the least important "
+                "threshold. Use scikit-learn's GradientBoostingClassifier or a random forest."
             )
         kept, importance = self._eliminate(_refits(refitter, B, learned.y, learned.weight), len(table))
         table = replace(table.select(np.isin(np.arange(len(table)), kept)), count=importance)
@@ -225,12 +227,12 @@ class GTREDiscretizer(TargetThresholdTransformer):
         check_same_columns(self, self.estimator_, model.n_features)
         if not isinstance(model, TreeEnsemble):
             raise UnsupportedModelError(
-                f"{type(self.estimator_).__name__} has no thresholds to take: the reference must be an ensemble of trees."
+                f"{type(self.estimator_).__name__} has no thresholds. The reference must be an ensemble of trees."
             )
         return model
 
     def _splits(self, model: TreeEnsemble, X: Floats, columns: Columns | None, names: list[str]) -> ThresholdTable:
-        """Every distinct split of the ensemble, with its own numbers."""
+        """Return every distinct split of the ensemble, with its original numbers."""
         reference = self.estimator_.estimator if isinstance(self.estimator_, FrozenEstimator) else self.estimator_
         if self.as_gosdt and isinstance(reference, GradientBoostingClassifier):
             trees = [stage[0].tree_ for stage in reference.estimators_]
@@ -250,7 +252,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
         return table if columns is None else table + _other_splits(model, X, columns, names)
 
     def _eliminate(self, refit: Callable[[NDArray[np.intp]], Refit], n_columns: int) -> tuple[NDArray[np.intp], Floats]:
-        """Drop the least important column until the score falls; return the others with importances."""
+        """Drop the least important column until the score falls. Return the others and their importances."""
         columns = np.arange(n_columns)
         kept, now = columns, refit(columns)
         before, path = now, [now.score]
@@ -269,7 +271,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
 
 
 def _other_splits(model: TreeEnsemble, X: Floats, columns: Columns, names: list[str]) -> ThresholdTable:
-    """Sets of categories that an ensemble distinguishes, and missing values of its columns."""
+    """Find the sets of categories and the missing values that an ensemble distinguishes."""
     asked: list[tuple[int, tuple[Any, ...] | None]] = []
     for node, codes in model.categories.items():
         j = int(model.feature[node])
@@ -284,8 +286,8 @@ def _other_splits(model: TreeEnsemble, X: Floats, columns: Columns, names: list[
 def _counted(discretizer: Any, data: TrainingData) -> TrainingData:
     """Sort and count equal rows; rows that are all distinct keep their order.
 
-    gosdt takes rows in the order given, which decides between columns that are equally good. A row that occurs twice must
-    give the same as one row of weight 2, which has one place in the order.
+    gosdt fits the rows in the given order, which decides between columns that are equally good. A row that occurs twice
+    must give the same result as one row of weight 2, which has one place in the order.
     """
     X, y, weight = distinct_rows(data.X, data.y, data.weight)
     if np.all(weight == 1):
@@ -294,7 +296,7 @@ def _counted(discretizer: Any, data: TrainingData) -> TrainingData:
 
 
 def _innermost(estimator: Any) -> Any:
-    """The fitted classifier inside pipelines, parameter searches and FrozenEstimator."""
+    """Return the fitted classifier inside pipelines, parameter searches and FrozenEstimator."""
     if isinstance(estimator, Pipeline):
         return _innermost(estimator.steps[-1][1])
     if isinstance(estimator, FrozenEstimator):
@@ -303,14 +305,14 @@ def _innermost(estimator: Any) -> Any:
 
 
 def _seeded(estimator: Any, seed: int) -> Any:
-    """Set the seeds that were left open."""
+    """Set the seeds of an estimator that are None."""
     parameters = estimator.get_params()
     is_seed = {name: name.rpartition("__")[2] == "random_state" for name in parameters}
     return estimator.set_params(**{name: seed for name, value in parameters.items() if is_seed[name] and value is None})
 
 
 def _is_plain_stumps(estimator: Any) -> bool:
-    """Check whether StumpBoosting computes the same: default parameters but depth, length and rate."""
+    """Check whether StumpBoosting gives the same result: only depth, length and rate are not defaults."""
     if type(estimator) is not GradientBoostingClassifier:
         return False
     free = ("n_estimators", "learning_rate", "random_state")
@@ -321,7 +323,7 @@ def _is_plain_stumps(estimator: Any) -> bool:
 def _refits(
     estimator: Any, B: NDArray[np.int8], y: NDArray[np.generic], weight: Floats | None
 ) -> Callable[[NDArray[np.intp]], Refit]:
-    """A function that fits the estimator on some of the columns."""
+    """Return a function that fits the estimator on some of the columns."""
     classes = np.unique(y)
     quick = None
     if _is_plain_stumps(estimator) and len(classes) == 2:

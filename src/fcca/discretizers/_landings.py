@@ -1,6 +1,7 @@
-"""Landings of the counterfactuals of a linear model, in little memory.
+"""Landings of the counterfactuals of a linear model, stored compactly.
 
-A linear model has no cuts, so almost every row lands on a different value.
+A landing is the value that a changed feature takes. A linear model has no cuts, so almost every row ends at a different
+value.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ MOST_LANDINGS = 25_000_000  # 20 bytes each, and as much again while they are so
 
 @dataclass(frozen=True)
 class Landings:
-    """Conditions with counts, before near ones are merged; they add up.
+    """Conditions with counts, before close ones are merged. Two objects can be added with ``+``.
 
     Attributes
     ----------
     others : ThresholdTable
         Conditions other than cuts.
     feature, threshold, count : ndarray of shape (n_cuts,)
-        Cuts, sorted by feature and threshold, each once.
+        Distinct cuts, sorted by feature and threshold.
     """
 
     others: ThresholdTable
@@ -55,14 +56,14 @@ class Landings:
         first[1:] = (np.diff(feature) != 0) | (np.diff(threshold) != 0)
         if first.sum() > MOST_LANDINGS:
             raise InvalidInputError(
-                f"The counterfactuals of this linear classifier land on more than {MOST_LANDINGS:,} different values, all "
-                "of which are kept until near ones are merged. Narrow the band from p0 to p1, or give fewer rows."
+                f"The counterfactuals of this linear classifier end at more than {MOST_LANDINGS:,} different values, and "
+                "all are kept until close ones are merged. Narrow the range from p0 to p1, or give fewer rows."
             )
         sums = np.add.reduceat(count, np.flatnonzero(first)) if len(count) else count
         return Landings(self.others + other.others, feature[first], threshold[first], sums)
 
     def merged(self, tolerance: Floats) -> ThresholdTable:
-        """Merge near cuts, as :meth:`ThresholdTable.merged` does."""
+        """Merge cuts that are close together, as :meth:`ThresholdTable.merged` does."""
         kept: list[NDArray[np.int64]] = []
         sums: list[Floats] = []
         for j in np.unique(self.feature):

@@ -21,7 +21,7 @@ TOP = np.uint64(1) << np.uint64(63)
 
 @dataclass(frozen=True)
 class DigitCounts:
-    """Counts of the next digit, per column and middle value; they add up.
+    """Counts of the next digit, per column and middle value. Two objects can be added with ``+``.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class DigitCounts:
         columns : list of ndarray
             Values of each column, none missing.
         prefix : ndarray of shape (n_columns, 2)
-            The bits of the two values in the middle known so far.
+            The bits of the two middle values that are known so far.
         at : int
             Number of the pass.
         """
@@ -64,7 +64,7 @@ def medians(columns: list[int], one_pass: Callable[[Prefix, int], DigitCounts]) 
     ----------
     columns : list of int
     one_pass : callable
-        Takes the bits known so far and the number of the pass; gives the sum of the digit counts over all rows.
+        Takes the bits known so far and the number of the pass, and returns the sum of the digit counts over all rows.
     """
     prefix = np.zeros((len(columns), 2), dtype=np.uint64)
     left = np.zeros((len(columns), 2), dtype=np.int64)  # ranks among the values that begin with the prefix
@@ -85,11 +85,11 @@ def medians(columns: list[int], one_pass: Callable[[Prefix, int], DigitCounts]) 
 
 
 def ordered_keys(x: Floats) -> Prefix:
-    """Whole numbers in the order of floats."""
-    bits = np.ascontiguousarray(x + 0.0).view(np.uint64)  # + 0.0: there is one zero
+    """Convert floats to whole numbers with the same order."""
+    bits = np.ascontiguousarray(x + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0
     return np.where(bits & TOP, ~bits, bits | TOP)
 
 
 def floats_of(key: Prefix) -> Floats:
-    """The floats of :func:`ordered_keys`."""
+    """Convert the results of :func:`ordered_keys` back to floats."""
     return np.where(key & TOP, key ^ TOP, ~key).view(np.float64)

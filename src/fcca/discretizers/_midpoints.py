@@ -24,41 +24,42 @@ Floats = NDArray[np.float64]
 class MidpointDiscretizer(ThresholdTransformer):
     """Put a threshold between any two neighbouring values of every column.
 
-    The 0/1 columns say as much of the training rows as the numbers do. This is what an optimal tree on continuous data has
-    to choose from, and usually far too much of it. A column of categories gets one condition per category, or a single one
-    where there are two; a column with missing values one more, ``is missing``.
+    The binary columns hold as much information about the training rows as the numbers do. An optimal tree on continuous data
+    has to choose among all of them, usually far too many. A column of categories gets one condition per category, or a
+    single one if it has two categories. A column with missing values gets one more condition, ``is missing``.
 
     Parameters
     ----------
     round_thresholds : bool, default=True
-        Replace each midpoint by the shortest decimal between its two values. The midpoint itself stays in the column ``cut``
-        of the table.
+        Replace each midpoint with the shortest decimal between its two values. The midpoint itself stays in the column
+        ``cut`` of the table.
     max_thresholds : int, default=None
-        Keep at most so many of a column, those that come closest to dividing the rows evenly. ``is missing`` is kept always.
+        Maximum number of thresholds per column. The thresholds that divide the rows most evenly are kept. ``is missing`` is
+        always kept.
     boundary_only : bool, default=False
-        Only between numbers whose labels differ: not where the rows of both values are of one and the same class. A
-        single split loses nothing by it; a tree of several may.
+        Put no threshold between two values if all their rows have the same class. For a tree with a single split, the best
+        threshold is still among the others. A larger tree may become worse.
     selection : OptimalSelection, default=None
-        Chooses the best of these thresholds, with proof; see also :meth:`set_selection`. None keeps them all.
+        Chooses the best among these thresholds, with proof. None keeps all of them. See also :meth:`set_selection`.
 
     Attributes
     ----------
     thresholds_ : ThresholdTable
         The conditions kept; every ``count`` is 1.
     all_thresholds_ : ThresholdTable
-        The conditions before selection.
+        The conditions before the selection is applied.
     selection_ : Selection
-        The choice with its proof; only where there is a selection.
+        The choice with its proof. Only if there is a selection.
     constant_features_ : list of str
         Columns with one value, which were left out.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
-        Only where X has column names.
+        Only if X has column names.
 
     See Also
     --------
     FCCADiscretizer : thresholds that counterfactuals cross.
-    GTREDiscretizer : thresholds that a boosting splits at.
+    GTREDiscretizer : thresholds at which a gradient boosting model splits.
 
     Examples
     --------
@@ -97,11 +98,12 @@ class MidpointDiscretizer(ThresholdTransformer):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Numbers, in their own units; and categories, columns of texts or of pandas' category type. Values may be missing.
+            Columns of numbers, in their original units, or of categories: strings or pandas' category dtype. Values may be
+            missing.
         y : array-like of shape (n_rows,), optional
-            Labels; asked for with ``boundary_only`` and for a selection only.
+            Labels. They are needed only for ``boundary_only`` and for a selection.
         sample_weight : array-like of shape (n_rows,), optional
-            Weight 2 is the same as the row twice, weight 0 as leaving it out.
+            A row of weight 2 counts like two equal rows. A row of weight 0 is left out.
 
         Returns
         -------
@@ -119,8 +121,8 @@ class MidpointDiscretizer(ThresholdTransformer):
         table = _all_conditions(data, names, label, weight, self.max_thresholds)
         if len(table) == 0:
             raise InvalidInputError(
-                f"No column has two different values {'of different labels ' if label is not None else ''}in "
-                f"{len(data.X)} sample(s), so there is nothing to put a threshold between."
+                f"No column has two different values {'with different labels ' if label is not None else ''}in "
+                f"{len(data.X)} sample(s), so there is no threshold."
             )
         self.all_thresholds_ = table.rounded()[0] if self.round_thresholds else table
         self._choose(EncodedRows(data.X, data.y, data.weight))
@@ -131,7 +133,7 @@ class MidpointDiscretizer(ThresholdTransformer):
         return bool(self.boundary_only) or super()._needs_labels
 
     def _note_constant_features(self, data: TrainingData, names: list[str]) -> None:
-        # A missing value counts as a value: the minimum of such a column is NaN, which equals nothing.
+        # A missing value counts as a value: the minimum of such a column is NaN, which is not equal to itself.
         constant = np.flatnonzero(data.X.min(axis=0) == data.X.max(axis=0))
         self.constant_features_ = [names[j] for j in constant]
         if len(self.constant_features_) < len(names):
@@ -141,7 +143,7 @@ class MidpointDiscretizer(ThresholdTransformer):
 def _all_conditions(
     data: TrainingData, names: list[str], label: NDArray[np.intp] | None, weight: Floats, at_most: int | None
 ) -> ThresholdTable:
-    """All conditions: midpoints of numbers, categories, and missing values."""
+    """Build all conditions: midpoints of numbers, categories, and missing values."""
     X, columns = data.X, data.columns
     is_category = np.zeros(len(names), dtype=bool) if columns is None else columns.is_category
     has_gaps = np.isnan(X.min(axis=0))
@@ -169,9 +171,10 @@ def _all_conditions(
 
 
 def _categories(x: Floats, weight: Floats, at_most: int | None) -> list[int]:
-    """Codes of the categories that get a condition.
+    """Return the codes of the categories that get a condition.
 
-    All that occur, one of two, and of more than ``at_most`` those that divide the rows most evenly.
+    These are all categories that occur, but only one if there are two. If there are more than ``at_most``, the categories
+    that divide the rows most evenly are returned.
     """
     seen = ~np.isnan(x)
     codes, which = np.unique(x[seen].astype(np.intp), return_inverse=True)
@@ -184,7 +187,7 @@ def _categories(x: Floats, weight: Floats, at_most: int | None) -> list[int]:
 
 
 def _gaps(x: Floats, label: NDArray[np.intp] | None, weight: Floats, at_most: int | None) -> tuple[Floats, Floats]:
-    """Neighbouring values below and above each threshold of a column."""
+    """Return the neighbouring values below and above each threshold of a column."""
     values, which = np.unique(x, return_inverse=True)
     kept = np.arange(len(values) - 1)
     if label is not None:
@@ -199,10 +202,10 @@ def _gaps(x: Floats, label: NDArray[np.intp] | None, weight: Floats, at_most: in
 
 
 def _nearest(share: Floats, n: int) -> NDArray[np.intp]:
-    """Positions of n different entries of an ascending array near 1/(n + 1), 2/(n + 1), …"""
+    """Find n different entries of an ascending array near 1/(n + 1), 2/(n + 1), …"""
     wanted = np.arange(1, n + 1) / (n + 1)
     right = np.clip(np.searchsorted(share, wanted), 1, len(share) - 1)
     nearest = np.where(wanted - share[right - 1] <= share[right] - wanted, right - 1, right)
-    # Where two want the same entry, the second takes the next one, unless too few would be left for those after it.
+    # If the same entry is nearest twice, the second time the next one is taken, unless too few would be left.
     rank = np.arange(n)
     return np.minimum(np.maximum.accumulate(nearest - rank) + rank, len(share) - n + rank)

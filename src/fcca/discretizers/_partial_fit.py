@@ -1,4 +1,4 @@
-"""Fitting a discretizer piece by piece: ``observe`` and ``partial_fit``."""
+"""Fitting a discretizer chunk by chunk: ``observe`` and ``partial_fit``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fcca.models import DecidedAt, decide_at
 from fcca.selection import OptimalSelection
 from fcca.tables import check_column_names
 
-# Parameters that matter after the search only, or do not change its result.
+# Parameters that matter only after the search, or that do not change its result.
 FREE = frozenset({"Q", "max_thresholds", "n_jobs", "verbose", "selection", "time_limit", "time_limit_per_row"})
 # Attributes of an earlier fit.
 OF_ONE_FIT = ("counterfactuals_", "_crossing_points", "_first_crossing", "statuses_", "_partial_fit")
@@ -35,17 +35,17 @@ OF_ONE_FIT = ("counterfactuals_", "_crossing_points", "_first_crossing", "status
 
 @dataclass(frozen=True)
 class PartialFit:
-    """State after the pieces so far.
+    """The state after the chunks given so far.
 
     Attributes
     ----------
     search : ThresholdSearch
     statistics : TableStatistics
-        Of the pieces that were observed or, without any, of those that were fitted.
+        Statistics of the observed chunks or, if none was observed, of the fitted chunks.
     counts : CrossingCounts or None
-        Of the pieces that were fitted; None before the first.
+        Counts of the fitted chunks; None before the first.
     observed : bool
-        Whether the pieces were observed before they are fitted.
+        Whether the chunks were observed before they are fitted.
     """
 
     search: ThresholdSearch
@@ -55,17 +55,17 @@ class PartialFit:
 
 
 def _check_frozen(discretizer: Any) -> bool:
-    """Check that the classifier is fitted, which pieces of a table cannot do."""
+    """Check that the classifier is fitted. It cannot be fitted on chunks of a table."""
     if not isinstance(discretizer.estimator, FrozenEstimator):
         raise InvalidInputError(
-            "Rows in pieces need a classifier that is fitted already: give estimator as FrozenEstimator(classifier), got "
+            "Rows in chunks need a classifier that is already fitted. Give estimator=FrozenEstimator(classifier), got "
             f"{type(discretizer.estimator).__name__}."
         )
     return True
 
 
 class PartialFitTransformer(TargetThresholdTransformer):
-    """Base of a discretizer that can be fitted piece by piece."""
+    """Base of a discretizer that can be fitted chunk by chunk."""
 
     estimator: Any
     decision_threshold: float | None
@@ -80,17 +80,17 @@ class PartialFitTransformer(TargetThresholdTransformer):
 
     @available_if(_check_frozen)
     def observe(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Collect the statistics of a piece, before the first :meth:`partial_fit`.
+        """Collect the statistics of a chunk, before the first :meth:`partial_fit`.
 
-        Distances are measured on all rows, and changes land on values of rows. So :meth:`partial_fit` finds
-        the same as :meth:`fit` if all pieces have been observed before.
+        Distances are measured on all rows, and changes end at values of rows. So :meth:`partial_fit` finds the same
+        thresholds as :meth:`fit` if all chunks have been observed before.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            A piece of the table.
+            A chunk of the table.
         y : ignored
-            Here for convenience.
+            Accepted so that the same arguments can be given to :meth:`partial_fit`.
         sample_weight : array-like of shape (n_rows,), optional
             Rows of weight 0 do not count.
 
@@ -101,8 +101,8 @@ class PartialFitTransformer(TargetThresholdTransformer):
         begun = self._begun(X)
         if begun.counts is not None:
             raise InvalidInputError(
-                "observe was called after partial_fit. Observe all pieces first, then partial_fit them; to start again, use "
-                "sklearn.base.clone(discretizer)."
+                "observe was called after partial_fit. Give all chunks to observe first, then to partial_fit. To start "
+                "over, use sklearn.base.clone(discretizer)."
             )
         rows = encoded_rows(begun.search, X, None, sample_weight)
         statistics = begun.statistics + begun.search.statistics(rows.X, weight=rows.weight, one_pass=True)
@@ -113,19 +113,23 @@ class PartialFitTransformer(TargetThresholdTransformer):
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Compute the counterfactuals of more rows, and add their thresholds.
 
-        The classifier must be fitted already and come in a ``FrozenEstimator``. If all pieces have been given to
-        :meth:`observe` before, the thresholds are those that :meth:`fit` finds on all of them. Otherwise each piece is
-        searched with the ranges of the rows so far. The counterfactuals themselves are not kept; ``statuses_`` has their
-        numbers so far. Unproven or unverified ones are left out of all counts with a warning, as in :meth:`fit`. For a
-        linear classifier thresholds are not rounded, because the values around them are not known. The result of an earlier
-        :meth:`fit` is dropped; to start again with pieces, use a ``clone``. Categories that the classifier has not kept
-        (CatBoost's) are those of the first piece. ``Q``, ``n_jobs`` and the time limits may be changed between two pieces.
-        Missing values need :func:`fcca.streaming.distill`, which reads a table often enough to know its medians.
+        The classifier must already be fitted and be wrapped in a ``FrozenEstimator``. If all chunks have been given to
+        :meth:`observe` before, the thresholds are the same as with :meth:`fit` on all rows. Otherwise each chunk is
+        searched with the ranges of the rows given so far.
+
+        The counterfactuals themselves are not kept; ``statuses_`` counts them by status. As in :meth:`fit`, unproven or
+        unverified counterfactuals are left out of all counts, with a warning. For a linear classifier, thresholds are not
+        rounded, because the training values around them are not known. The result of an earlier :meth:`fit` is discarded.
+        To start over with other chunks, use a ``clone``.
+
+        If the classifier does not keep its categories, as with CatBoost, they are taken from the first chunk. ``Q``,
+        ``n_jobs`` and the time limits may be changed between two chunks. Missing values need
+        :func:`fcca.streaming.distill`, which computes medians in several passes over the table.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            A piece of the table.
+            A chunk of the table.
         y : array-like of shape (n_rows,)
         sample_weight : array-like of shape (n_rows,), optional
 
@@ -143,11 +147,11 @@ class PartialFitTransformer(TargetThresholdTransformer):
         >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
         >>> model = GradientBoostingClassifier(max_depth=1, random_state=0).fit(X, y)
         >>> discretizer = FCCADiscretizer(FrozenEstimator(model))
-        >>> pieces = [(X[:300], y[:300]), (X[300:], y[300:])]
-        >>> for piece in pieces:
-        ...     discretizer = discretizer.observe(*piece)
-        >>> for piece in pieces:
-        ...     discretizer = discretizer.partial_fit(*piece)
+        >>> chunks = [(X[:300], y[:300]), (X[300:], y[300:])]
+        >>> for chunk in chunks:
+        ...     discretizer = discretizer.observe(*chunk)
+        >>> for chunk in chunks:
+        ...     discretizer = discretizer.partial_fit(*chunk)
         >>> discretizer.thresholds_ == FCCADiscretizer(FrozenEstimator(model)).fit(X, y).thresholds_
         True
         """
@@ -168,7 +172,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
         counts = count_crossings(rows, search)
         assert counts is not None
         search.warn_uncounted(counts)
-        # From here on nothing raises: a piece that is not accepted leaves nothing behind.
+        # No error is raised after this point, so a rejected chunk does not change the state.
         counts = counts if begun.counts is None else begun.counts + counts
         self._partial_fit = PartialFit(search, statistics, counts, begun.observed)
         self._accept(search, counts)
@@ -179,23 +183,23 @@ class PartialFitTransformer(TargetThresholdTransformer):
         return self
 
     def _check_fitted(self, attribute: str = "thresholds_") -> None:
-        """Check that there are thresholds; explain why some pieces gave none."""
+        """Check that there are thresholds. If not, the error explains why."""
         if hasattr(self, attribute) or not hasattr(self, "_partial_fit"):
             return super()._check_fitted(attribute)
         begun = self._partial_fit
         if begun.counts is None:
             raise NotFittedError(
-                f"This {type(self).__name__} has no counterfactual yet: no rows were given to partial_fit. observe only "
-                "collects their ranges."
+                f"This {type(self).__name__} has no counterfactuals yet, because no rows were given to partial_fit. "
+                "'observe' only collects the ranges of the rows."
             )
         try:
             begun.search.merged(begun.counts)
         except NoCounterfactualError as error:
-            raise NoCounterfactualError(f"There is no threshold yet, from the pieces so far. {error}") from error
+            raise NoCounterfactualError(f"The chunks so far gave no threshold. {error}") from error
         return None
 
-    def without_pieces(self) -> Self:
-        """Copy without the state of ``partial_fit``, such as for a file."""
+    def without_chunks(self) -> Self:
+        """Copy the discretizer without the state of ``partial_fit``, for example to save it."""
         other = copy(self)
         other.__dict__.pop("_partial_fit", None)
         return other
@@ -203,9 +207,9 @@ class PartialFitTransformer(TargetThresholdTransformer):
     # --- start --------------------------------------------------------------------------------------------------------
 
     def _begun(self, X: Any) -> PartialFit:
-        """The state so far, with the present parameters; or a new state."""
+        """Return the state so far, with the present parameters, or a new state."""
         if not hasattr(self, "_partial_fit"):
-            search = self._search_for_pieces(X)
+            search = self._search_for_chunks(X)
             return PartialFit(search, search.statistics(np.empty((0, len(search.names))), one_pass=True))
         begun, now = self._partial_fit, self.get_params(deep=False)
         frozen = self.estimator_.estimator if isinstance(self.estimator_, DecidedAt) else self.estimator_
@@ -213,24 +217,24 @@ class PartialFitTransformer(TargetThresholdTransformer):
         changed = [name for name, value in before.items() if now[name] is not value and now[name] != value]
         if changed:
             raise InvalidInputError(
-                f"{changed[0]} was changed after the first piece. To start again, use sklearn.base.clone(discretizer)."
+                f"{changed[0]} was changed after the first chunk. To start over, use sklearn.base.clone(discretizer)."
             )
         self.check_parameters()
         self._check_no_selection()
         return replace(begun, search=begun.search.with_parameters(now))
 
     def _decided(self, estimator: Any) -> Any:
-        """Let the fitted black box decide at ``decision_threshold``, where one is given."""
+        """Apply ``decision_threshold``, if given, to the fitted black box."""
         return estimator if self.decision_threshold is None else decide_at(estimator, self.decision_threshold)
 
-    def _search_for_pieces(self, like: Any) -> ThresholdSearch:
+    def _search_for_chunks(self, like: Any) -> ThresholdSearch:
         """Discard an earlier fit, and create the search for tables with the columns of ``like``."""
         self.check_parameters()
         self._begin()
         if isinstance(self.margin, str):
             raise InvalidInputError(
-                f"margin is {self.margin!r}, a share of the range of all scores, but the rows come in pieces. Give it as a "
-                "number."
+                f"margin={self.margin!r} is a share of the range of all scores, but the rows come in chunks. Give margin as "
+                "a number."
             )
         _check_frozen(self)
         self._check_no_selection()
@@ -243,7 +247,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
         return search
 
     def _new_search(self, like: Any) -> ThresholdSearch:
-        """Make the search of the fitted black box, before any row."""
+        """Make the search of the fitted black box, before any rows are known."""
         search = ThresholdSearch(self.get_params(deep=False), self.estimator_, self._column_names(), like)
         check_same_columns(self, self.estimator_, search.engine.model.n_features)
         self.classes_ = search.engine.model.classes
@@ -252,12 +256,12 @@ class PartialFitTransformer(TargetThresholdTransformer):
     def _check_no_selection(self) -> None:
         if self.selection is not None:
             raise InvalidInputError(
-                "A selection is measured on all rows, which partial_fit does not keep. Use set_selection after the last "
-                "piece, or fcca.streaming.distill; until then leave it out: set_params(selection=None)."
+                "A selection is measured on all rows, which partial_fit does not keep. Leave it out with "
+                "set_params(selection=None). Then call set_selection after the last chunk, or use fcca.streaming.distill."
             )
 
     def _accept(self, search: ThresholdSearch, counts: CrossingCounts) -> None:
-        """Take the statuses and the constant columns of a search."""
+        """Set the statuses and the constant columns from a search."""
         self.statuses_ = dict(counts.statuses)
         self.constant_features_ = search.constant_features()
         self.category_distance_ = search.engine.category_distance
@@ -278,17 +282,17 @@ def _check_rules(constraints: Sequence[Constraint], search: ThresholdSearch) -> 
     for rule in check_rules(constraints):
         if rule.needs_all_rows(is_linear=not search.engine.has_cuts):
             raise InvalidInputError(
-                f"The rule {rule!r} needs all rows at once, but the rows come in pieces: rules between columns (sums, "
-                "implications, one-hot groups) do. Leave it out, or use fit."
+                f"The rule {rule!r} is a rule between columns (a sum, an implication or a one-hot group). Such a rule needs "
+                "all rows at once, but the rows come in chunks. Leave it out, or use fit."
             )
         if unknown := [name for name in rule.columns if name not in search.names]:
             raise InvalidInputError(f"The rule {rule!r} names {unknown[0]!r}, but the columns are {search.names}.")
 
 
 def _check_no_missing(search: ThresholdSearch) -> None:
-    """Check that no number is missing: pieces do not tell the median to fill in."""
+    """Check that no number is missing. The median to fill in is not known from chunks."""
     for j in search.columns_to_fill():
         raise InvalidInputError(
-            f"Column {search.names[j]!r} has missing values. To search what filling them in would change, the median of "
-            "all rows must be known, which it is not from pieces: use fcca.streaming.distill, or fit."
+            f"Column {search.names[j]!r} has missing values. The effect of filling them in depends on the median of all "
+            "rows, which is not known from chunks. Use fcca.streaming.distill, or fit."
         )

@@ -1,7 +1,7 @@
 """The pipeline from rows to thresholds: observe, search, count, merge and round.
 
-``FCCADiscretizer.fit``, :func:`fcca.streaming.distill` and :func:`fcca.dask.distill` call it;
-``FCCADiscretizer.partial_fit`` calls the same stages, one piece at a time.
+``FCCADiscretizer.fit``, :func:`fcca.streaming.distill` and :func:`fcca.dask.distill` call it.
+``FCCADiscretizer.partial_fit`` calls the same stages, one chunk at a time.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcca.discretizers import _stages as stages
+from fcca.discretizers._chunks import Chunks
 from fcca.discretizers._medians import N_PASSES, DigitCounts, medians
-from fcca.discretizers._pieces import Pieces
 from fcca.discretizers._search_results import CrossingCounts, TableStatistics
 from fcca.discretizers._threshold_search import ThresholdSearch
 from fcca.discretizers._validation import check_classes
@@ -29,12 +29,12 @@ class FoundThresholds:
     Attributes
     ----------
     search : ThresholdSearch
-        With the statistics of all rows.
+        The search with the statistics of all rows.
     statistics : TableStatistics
     counts : CrossingCounts
     thresholds : ThresholdTable
     position : ndarray of int
-        Per condition of the counts, its position in the thresholds; empty where the counts are compacted.
+        Position in the thresholds of each condition of the counts. It is empty if the counts are compacted.
     """
 
     search: ThresholdSearch
@@ -44,41 +44,41 @@ class FoundThresholds:
     position: NDArray[np.int64]
 
 
-def find_thresholds(pieces: Pieces, search: ThresholdSearch) -> FoundThresholds:
+def find_thresholds(chunks: Chunks, search: ThresholdSearch) -> FoundThresholds:
     """Find the thresholds that the counterfactuals of a table cross.
 
     Parameters
     ----------
-    pieces : Pieces
+    chunks : Chunks
         The table. It is read once per stage.
     search : ThresholdSearch
         Without statistics.
     """
-    search, statistics = observe(pieces, search)
+    search, statistics = observe(chunks, search)
     warn_constant_features(search.constant_features())
-    counts = pieces.sum("Counterfactuals", stages.count_crossings, search, pieces.keep)
+    counts = chunks.sum("Counterfactuals", stages.count_crossings, search, chunks.keep)
     check_same_rows(counts.n_rows, statistics)
     search.warn_uncounted(counts)
     merged, position = search.merged(counts, statistics.classes.tolist())
-    around = pieces.sum("Values", stages.find_values_around, search, merged) if search.needs_values_around else None
+    around = chunks.sum("Values", stages.find_values_around, search, merged) if search.needs_values_around else None
     thresholds, rounded = search.finished(merged, around)
     return FoundThresholds(search, statistics, counts, thresholds, rounded[position])
 
 
-def observe(pieces: Pieces, search: ThresholdSearch) -> tuple[ThresholdSearch, TableStatistics]:
+def observe(chunks: Chunks, search: ThresholdSearch) -> tuple[ThresholdSearch, TableStatistics]:
     """Collect the statistics of a table, and give them to the search.
 
     Parameters
     ----------
-    pieces : Pieces
+    chunks : Chunks
     search : ThresholdSearch
         Without statistics.
     """
-    whole = pieces.in_memory
+    whole = chunks.in_memory
     if whole is None and (columns := search.open_columns()):
-        categories = pieces.sum("Categories", stages.find_categories, search, columns)
+        categories = chunks.sum("Categories", stages.find_categories, search, columns)
         search = search.with_categories(categories.table(len(search.names)))
-    statistics = pieces.sum("Ranges", stages.observe, search)
+    statistics = chunks.sum("Ranges", stages.observe, search)
     if statistics.n_rows == 0:
         raise InvalidInputError("There are no rows to learn from.")
     check_classes(len(statistics.classes), statistics.n_rows)
@@ -87,11 +87,11 @@ def observe(pieces: Pieces, search: ThresholdSearch) -> tuple[ThresholdSearch, T
     if whole is None and (columns := ready.columns_to_fill()):
 
         def one_pass(prefix: NDArray[np.uint64], at: int) -> DigitCounts:
-            return pieces.sum(f"Medians, {at + 1} of {N_PASSES}", stages.count_digits, ready, columns, prefix, at)
+            return chunks.sum(f"Medians, {at + 1} of {N_PASSES}", stages.count_digits, ready, columns, prefix, at)
 
         ready = search.with_statistics(statistics, medians=medians(columns, one_pass))
     if ready.needs_bins:
-        ready = ready.with_bins(pieces.sum("Distances", stages.count_bins, ready))
+        ready = ready.with_bins(chunks.sum("Distances", stages.count_bins, ready))
     return ready, statistics
 
 
@@ -105,6 +105,6 @@ def check_same_rows(n_rows: int, statistics: TableStatistics) -> None:
     """
     if n_rows != statistics.n_rows:
         raise InvalidInputError(
-            f"The table had {statistics.n_rows:,} rows to learn from when it was first read, and {n_rows:,} later. It must "
-            "stay the same. A function that gives the pieces must give all of them each time."
+            f"The table had {statistics.n_rows:,} rows to learn from when it was first read, and {n_rows:,} later. The "
+            "table must stay the same. A function that yields the chunks must yield all of them each time."
         )

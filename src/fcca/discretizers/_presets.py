@@ -1,4 +1,4 @@
-"""Presets: values of the parameters of FCCADiscretizer that are left at None."""
+"""Presets: values for parameters of FCCADiscretizer that are None."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 #: Depth of the trees of the default black box.
 BLACK_BOX_DEPTH = {None: 2, "paper": 1}
-#: By preset, the values of the parameters that are None.
+#: Values for parameters that are None, for each preset.
 PRESETS: dict[str | None, dict[str, Any]] = {
     None: {"max_thresholds": 100, "scale": "range", "category_distance": "auto"},
     "paper": {"max_thresholds": "all", "scale": "range", "category_distance": 1.0},
@@ -15,7 +15,7 @@ PRESETS: dict[str | None, dict[str, Any]] = {
 
 
 def most_thresholds(preset: str | None, max_thresholds: int | str | None) -> int | None:
-    """Return the most thresholds to keep; None for all.
+    """Return the maximum number of thresholds; None if there is no limit.
 
     Parameters
     ----------
@@ -27,12 +27,12 @@ def most_thresholds(preset: str | None, max_thresholds: int | str | None) -> int
 
 
 def resolved(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace the parameters that are None by those of the preset.
+    """Replace parameters that are None with the values of the preset.
 
     Parameters
     ----------
     parameters : mapping
-        Parameters of an FCCADiscretizer, ``preset`` among them.
+        Parameters of an FCCADiscretizer, including ``preset``.
     """
     return dict(parameters) | {
         name: value for name, value in PRESETS[parameters["preset"]].items() if parameters.get(name) is None

@@ -93,7 +93,7 @@ class EncodedRows:
 
 
 class Rows(NamedTuple):
-    """A piece of a table, in raw units.
+    """A chunk of a table, in raw units.
 
     Attributes
     ----------
@@ -114,12 +114,12 @@ class Rows(NamedTuple):
         return self._encoded(search, held_out=False)
 
     def testing(self, search: ThresholdSearch) -> EncodedRows | None:
-        """Encode the rows held out; None where the piece holds out none."""
+        """Encode the rows held out; None where the chunk holds out none."""
         return None if self.held_out is None else self._encoded(search, held_out=True)
 
     def _encoded(self, search: ThresholdSearch, *, held_out: bool) -> EncodedRows:
         if self.y is None:
-            raise InvalidInputError("A piece has no labels: y is None. Give pieces as (X, y) or (X, y, sample_weight).")
+            raise InvalidInputError("A chunk has no labels: y is None. Give chunks as (X, y) or (X, y, sample_weight).")
         if self.held_out is None:
             return encoded_rows(search, self.X, self.y, self.sample_weight)
         chosen = np.flatnonzero(np.asarray(self.held_out) == held_out)
@@ -130,7 +130,7 @@ class Rows(NamedTuple):
 
 
 def encoded_rows(search: ThresholdSearch, X: Any, y: Any, sample_weight: ArrayLike | None) -> EncodedRows:
-    """Check and encode a piece, without the rows of weight 0.
+    """Check and encode a chunk, without the rows of weight 0.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def n_rows_of(X: Any) -> int:
 
 
 def check_labels(y: Any) -> Labels:
-    """Check the labels of a piece, and return them as an array.
+    """Check the labels of a chunk, and return them as an array.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def check_labels(y: Any) -> Labels:
     missing = np.flatnonzero(pd.isna(given))
     if len(missing):
         raise InvalidInputError(
-            f"y has no label in {len(missing)} row(s), first in row {missing[0]} of the piece: NaN, None and NA count as "
+            f"y has no label in {len(missing)} row(s), first in row {missing[0]} of the chunk: NaN, None and NA count as "
             "missing. Leave these rows out."
         )
     try:

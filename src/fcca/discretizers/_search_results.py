@@ -1,6 +1,6 @@
-"""Results of observing and searching rows, which add up.
+"""Results of observing and searching rows.
 
-``a + b`` is the result for the rows of both.
+They can be added: ``a + b`` is the result for the rows of both.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class TableStatistics:
     has_missing : ndarray of shape (n_features,)
         Columns with missing values.
     is_binary : ndarray of shape (n_features,)
-        Columns of 0 and 1 only; all True where there are no constraints.
+        Columns of 0 and 1 only. All True if there are no constraints.
     n_rows : int
     classes : ndarray
         The labels, sorted.
     all_classes : ndarray
-        The labels of the rows held out included.
+        The labels, including those of held-out rows.
     values : ValueCounts or None
-        Distinct values of the columns of numbers, where distances need them.
+        Distinct values of the columns of numbers, if distances need them.
     """
 
     observations: Observations
@@ -63,13 +63,13 @@ class TableStatistics:
 
 
 def _union(labels: Labels, others: Labels) -> Labels:
-    """Join labels, sorted; raise an error for labels of two types."""
+    """Join and sort labels. Raise an error if they have different types."""
     if not len(labels) or not len(others):
         return labels if len(labels) else others
-    for kind, types in (("texts", str), ("booleans", bool | np.bool_), ("dates", np.datetime64 | np.timedelta64)):
+    for kind, types in (("strings", str), ("booleans", bool | np.bool_), ("dates", np.datetime64 | np.timedelta64)):
         if isinstance(labels[0], types) != isinstance(others[0], types):
             raise InvalidInputError(
-                f"The labels of one piece are {kind} and those of another are not: {labels[:3].tolist()} and "
+                f"The labels of one chunk are {kind}, but the labels of another are not: {labels[:3].tolist()} and "
                 f"{others[:3].tolist()}. Give labels of one type."
             )
     return np.union1d(labels, others)
@@ -82,7 +82,7 @@ class CrossingCounts:
     Attributes
     ----------
     table : ThresholdTable or Landings
-        The conditions as the black box has them.
+        The conditions with the original numbers of the black box.
     statuses : dict of str to int
         Number of counterfactuals of each status.
     n_rows, n_correct : int
@@ -90,7 +90,7 @@ class CrossingCounts:
     least, most : float
         Smallest and largest confidence of the correctly predicted rows.
     n_fill_searches, n_fill_unfinished : int
-        Further searches that fill in a missing value, and those that ran out of time.
+        Number of further searches that fill in a missing value, and number of those that ran out of time.
     """
 
     table: Any
@@ -122,23 +122,23 @@ class CrossingCounts:
 
 
 class SearchResult(NamedTuple):
-    """The search of one piece, row by row; only ``counts`` adds up."""
+    """The search results of one chunk, row by row. Only ``counts`` can be summed."""
 
     counts: CrossingCounts
     counterfactuals: Counterfactuals
     crossings: Crossings
     condition: NDArray[np.int64]  # per crossing, its position in the table of the counts before these are compacted
     predictions: NDArray[Any]  # of the black box, for all rows
-    probability: NDArray[np.float64] | None  # its class probabilities, for all rows; None where it has none
+    probability: NDArray[np.float64] | None  # its class probabilities, for all rows; None if it has none
 
 
 class OutOfTimeError(NoCounterfactualError):
-    """The time limits ended all searches.
+    """All searches were stopped by a time limit.
 
     Parameters
     ----------
     what : str
-        What was found.
+        A sentence that says what was found.
     *limits : str
         The limits to raise.
     """
@@ -148,11 +148,11 @@ class OutOfTimeError(NoCounterfactualError):
         self.what, self.limits = what, limits
 
     def __str__(self) -> str:
-        return f"{self.what} The time limit ended them all: raise {' and '.join(self.limits)}."
+        return f"{self.what} All were stopped by a time limit. Raise {' and '.join(self.limits)}."
 
 
 def check_some_condition(counts: CrossingCounts, given: Any, known: list[Any], classes: Sequence[Any]) -> None:
-    """Check that some condition was found; say why where none was.
+    """Check that a condition was found. If not, the error explains why.
 
     Parameters
     ----------
@@ -162,20 +162,20 @@ def check_some_condition(counts: CrossingCounts, given: Any, known: list[Any], c
     known : list
         Classes of the black box.
     classes : sequence
-        Those of y.
+        Classes of y.
     """
     n = counts.n_counterfactuals
     if counts.n_correct == 0:
-        others = f"; those of y are {list(classes[:3])}{', …' if len(classes) > 3 else ''}" if len(classes) else ""
+        others = f"; the classes of y are {list(classes[:3])}{', …' if len(classes) > 3 else ''}" if len(classes) else ""
         raise NoCounterfactualError(
-            f"The classifier gets none of the {counts.n_rows} rows right, so there is no row to compute a "
+            f"The classifier predicts none of the {counts.n_rows} rows correctly, so there is no row to compute a "
             f"counterfactual for. Its classes are {known}{others}."
         )
     if n == 0:
         raise NoCounterfactualError(
             f"No row is classified correctly with a probability between p0={given.p0} and p1={given.p1}. The "
-            f"{counts.n_correct} correctly classified rows lie between {counts.least:.4g} and "
-            f"{counts.most:.4g}: widen the band."
+            f"{counts.n_correct} correctly classified rows have probabilities between {counts.least:.4g} and "
+            f"{counts.most:.4g}. Lower p0 or raise p1."
         )
     if len(counts.table):
         return
@@ -185,6 +185,6 @@ def check_some_condition(counts: CrossingCounts, given: Any, known: list[Any], c
         raise OutOfTimeError(what, *(set_limits or TIME_LIMITS[:1]))
     rules = " The constraints may forbid every change." if given.constraints else ""
     raise NoCounterfactualError(
-        f"{what} There is none if the classifier predicts one class everywhere inside the data's range, or the other "
-        f"by less than the margin.{rules}"
+        f"{what} Inside the range of the data, the classifier may predict only one class, or other classes by less than the "
+        f"margin.{rules}"
     )

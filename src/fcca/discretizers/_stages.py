@@ -1,6 +1,6 @@
-"""The stages of the pipeline, each for one piece of a table.
+"""The stages of the pipeline, each for one chunk of a table.
 
-Their results add up to the result for the whole table.
+The sum of the results for all chunks is the result for the whole table.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ AnyRows = Rows | EncodedRows
 
 @dataclass(frozen=True)
 class Categories:
-    """The distinct values of some columns, by the columns' numbers."""
+    """The distinct values of some columns, keyed by the position of the column."""
 
     values: dict[int, pd.Series[Any]]
 
@@ -45,7 +45,7 @@ class Categories:
         return Categories({j: values.drop_duplicates() for j, values in both.items()})
 
     def table(self, n_features: int) -> pd.DataFrame:
-        """A table with all of them, and zeros in the other columns."""
+        """Return a table with all these values, and zeros in the other columns."""
         n_rows = max(len(values) for values in self.values.values())
         zeros = pd.Series(np.zeros(n_rows))
         rows = np.arange(n_rows)
@@ -81,7 +81,7 @@ def find_categories(rows: Rows, search: ThresholdSearch, columns: list[int]) -> 
 
 
 def as_fitted_table(X: Any) -> Any:
-    """Convert plain numbers to float64, as a classifier is fitted on them."""
+    """Convert plain numbers to float64, as for fitting a classifier."""
     if not is_plain(X):
         return X
     table, names = float_table(X), column_names(X)
@@ -92,7 +92,7 @@ def as_fitted_table(X: Any) -> Any:
 
 
 def observe(rows: AnyRows, search: ThresholdSearch) -> TableStatistics | None:
-    """Collect statistics of columns and labels; None where there are no rows.
+    """Collect statistics of columns and labels; None if there are no rows.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def count_crossings(
     search : ThresholdSearch
         With the statistics of all rows.
     keep : callable, optional
-        Takes the result of the search, row by row.
+        Called with the result of the search, row by row.
     """
     training = rows.training(search)
     if not len(training):
@@ -201,7 +201,7 @@ def count_rows(rows: AnyRows, search: ThresholdSearch, coder: RowCoder, classes:
         label = np.minimum(np.searchsorted(classes, part.y), len(classes) - 1)
         if unknown := part.y[classes[label] != part.y][:1].tolist():
             raise InvalidInputError(
-                f"The label {unknown[0]!r} was not there when the table was first read. The table must stay the same."
+                f"The label {unknown[0]!r} did not occur when the table was first read. The table must stay the same."
             )
         prediction = engine.class_index(engine.predict(part.X)).astype(np.int64)
         soft = None

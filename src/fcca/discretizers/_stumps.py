@@ -1,9 +1,9 @@
 """Boosted stumps on 0/1 columns, refitted quickly as columns are taken away.
 
 At every stage, scikit-learn's ``GradientBoostingClassifier(max_depth=1)`` takes the column that explains the residuals best.
-On 0/1 columns that is one product of the table with the residuals, instead of a sort of every column. Where the best column
-leads by more than rounding can explain, scikit-learn chooses the same one; where it does not, scikit-learn's choice depends
-on its random numbers and on the order in which it adds, and there is no result here.
+On 0/1 columns, one product of the table with the residuals finds it. No column has to be sorted. If the best column leads by
+more than rounding errors, scikit-learn chooses the same one. Otherwise its choice depends on its random numbers and on the
+order of its sums, and no result is returned here.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from scipy.special import expit, logit
 
 Floats = NDArray[np.float64]
 
-# Sums over a million rows agree to about 1e-10 whatever their order; a lead below this share may be rounding.
+# Sums over a million rows agree to about 1e-10 in any order. A lead below this share may be a rounding error.
 CERTAIN_LEAD = 1e-8
-# Reductions of the squared error below this are what scikit-learn's differences of large numbers may get wrong.
+# Reductions of the squared error below this may be wrong in scikit-learn, which subtracts large numbers.
 CERTAIN_REDUCTION = 1e-10
 # Scores closer to the decision boundary than this may fall on the other side of it.
 CERTAIN_SCORE = 1e-9
-PIECE = 4096
+CHUNK = 4096
 
 
 class Refit(NamedTuple):
@@ -72,10 +72,10 @@ class StumpBoosting:
         self.stages: list[Stage] = []
 
     def fit(self, columns: NDArray[np.intp]) -> Refit | None:
-        """Boost on these columns; None where scikit-learn's result depends on rounding or chance.
+        """Boost on these columns; None if scikit-learn's result depends on rounding or chance.
 
-        Stages of the previous fit are kept up to the first that used a column that is now gone: until there, the same
-        columns lead.
+        The stages of the previous fit are reused up to the first one with a column that is now dropped. Up to there, the
+        same columns are the best.
         """
         usable = np.zeros(self.B.shape[1], dtype=bool)
         usable[columns] = True
@@ -127,17 +127,17 @@ class StumpBoosting:
         return Stage(column, best, (self.learning_rate * float(steps[0]), self.learning_rate * float(steps[1])))
 
     def _sums(self, values: Floats) -> Floats:
-        """Sum the values of the rows with a 1, per column, in pieces that fit the cache."""
+        """Sum the values of the rows with a 1, per column, in chunks that fit the cache."""
         out = np.zeros(self.B.shape[1])
-        for begin in range(0, len(values), PIECE):
-            piece = slice(begin, begin + PIECE)
-            out += values[piece] @ self.B[piece].astype(np.float64)
+        for begin in range(0, len(values), CHUNK):
+            chunk = slice(begin, begin + CHUNK)
+            out += values[chunk] @ self.B[chunk].astype(np.float64)
         return out
 
 
 def _has_clear_minimum(importance: Floats) -> bool:
     """Check whether the least important column is certain in spite of rounding."""
-    if len(importance) < 2 or importance.min() == 0:  # a column that no stump uses has none, to the last bit
+    if len(importance) < 2 or importance.min() == 0:  # the importance of a column that no stump uses is exactly 0
         return True
     least, second = np.partition(importance, 1)[:2]
     return bool(second > least * (1 + CERTAIN_LEAD) + CERTAIN_REDUCTION)

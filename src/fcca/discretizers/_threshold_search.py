@@ -51,15 +51,15 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Labels = NDArray[Any]
 
-# Linear models have no cuts: every row lands somewhere else, so landings this share of the range apart count as one.
+# Linear models have no cuts, so every row has a different landing. Landings closer than this share of the range are merged.
 LINEAR_MERGE_TOLERANCE = 0.01
 
 
 class ThresholdSearch:
     """The counterfactual search of one black box, from column statistics to thresholds.
 
-    A new one knows no rows. :meth:`statistics` and :meth:`search` take rows and give results that add up;
-    :meth:`with_statistics` must come between the two.
+    A new search knows no rows. :meth:`statistics` and :meth:`search` take rows and return results that can be summed.
+    :meth:`with_statistics` must be called between the two.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class ThresholdSearch:
     names : sequence of str
         Names of the columns.
     like : array-like or data frame
-        Raw rows. They tell the categories that the black box has not kept.
+        Raw rows. They provide the categories that the black box does not keep.
 
     Attributes
     ----------
@@ -78,7 +78,8 @@ class ThresholdSearch:
     names : list of str
     engine : CounterfactualEngine
     columns : Columns or None
-        None where all columns are plain numbers. Known after :meth:`with_statistics`, as are the next two.
+        None if all columns are plain numbers. ``columns``, ``rules`` and ``in_memory`` are known after
+        :meth:`with_statistics`.
     rules : tuple of rules
     in_memory : bool
         Whether all rows are in memory. If so, progress is shown row by row, and counts are not compacted.
@@ -98,7 +99,7 @@ class ThresholdSearch:
         self._seconds = 0.0  # spent on searches
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> ThresholdSearch:
-        """Copy with other limits or threads; costs, margin and constraints stay.
+        """Copy the search with other limits or threads. Costs, margin and constraints stay the same.
 
         Parameters
         ----------
@@ -110,7 +111,7 @@ class ThresholdSearch:
         return other
 
     def with_categories(self, table: Any) -> ThresholdSearch:
-        """Copy, before any row, with the categories of a table.
+        """Copy the search, before any rows are known, with the categories of a table.
 
         Parameters
         ----------
@@ -122,7 +123,7 @@ class ThresholdSearch:
         return other
 
     def open_columns(self) -> list[int]:
-        """Columns whose categories the black box has not kept."""
+        """Return the columns whose categories the black box has not kept."""
         columns = self.engine.model.columns
         if columns is None or not columns.has_categories:
             return []
@@ -142,7 +143,7 @@ class ThresholdSearch:
         return (self.engine.model.columns or Columns.numbers(len(self.names), self.names)).encode(X)
 
     def check_columns(self, X: Any) -> None:
-        """Check that a piece has the columns of the first one.
+        """Check that a chunk has the columns of the first one.
 
         Parameters
         ----------
@@ -151,7 +152,7 @@ class ThresholdSearch:
         check_column_names(X)
         names = column_names(X)
         n = X.shape[1] if getattr(X, "ndim", 0) == 2 else len(self.names)
-        knower = "the first piece has" if self.has_names else "the classifier was fitted on"
+        knower = "the first chunk has" if self.has_names else "the classifier was fitted on"
         check_columns(names, n, self.names if self.has_names else None, len(self.names), knower=knower)
 
     # --- statistics ---------------------------------------------------------------------------------------------------
@@ -168,14 +169,14 @@ class ThresholdSearch:
         y : ndarray of shape (n_rows,), optional
         weight : ndarray of shape (n_rows,), optional
         one_pass : bool, default=False
-            Whether rows are not read again: the values for a category distance of "auto" are then collected here.
+            Whether the rows are read only once. Then the values for a category distance of "auto" are collected here.
         """
         engine = self.engine.fresh()
         has_missing: Bools = np.zeros(len(self.names), dtype=bool)
         is_binary: Bools = np.ones(len(self.names), dtype=bool)
         if len(X):
             engine.observe(X, keep=False)
-            if np.isnan(X.min()):  # NaN where any value is missing: one pass without a copy
+            if np.isnan(X.min()):  # NaN if any value is missing: one pass without a copy
                 has_missing[:] = np.isnan(X).any(axis=0)
             if self.parameters.constraints:
                 is_binary[:] = [np.isin(values[~np.isnan(values)], (0, 1)).all() for values in X.T]
@@ -191,16 +192,16 @@ class ThresholdSearch:
     def with_statistics(
         self, statistics: TableStatistics, *, medians: Mapping[int, float] | None = None, rows: Floats | None = None
     ) -> ThresholdSearch:
-        """Copy with statistics, ready to search; without ``rows`` small enough for workers.
+        """Copy the search with statistics. Without ``rows``, the copy is small enough for workers.
 
         Parameters
         ----------
         statistics : TableStatistics
-            Of all rows.
+            Statistics of all rows.
         medians : mapping of int to float, optional
             Medians of :meth:`columns_to_fill`.
         rows : ndarray of shape (n_rows, n_features), optional
-            All rows, encoded, where they are in memory. Constraints between columns need them.
+            All encoded rows, if they are in memory. Constraints between columns need them.
         """
         other = copy(self)
         other.engine = self.engine.knowing(statistics.observations, medians, rows)
@@ -211,25 +212,25 @@ class ThresholdSearch:
         other.rules = check_rules(given.constraints or ())
         other.engine.measure(self.names, statistics.values, compare=statistics.values is not None and other.has_unordered)
         if isinstance(given.margin, str):
-            assert rows is not None  # discretizers do not accept such a margin for pieces
+            assert rows is not None  # discretizers do not accept such a margin for chunks
             margin = margin_of_share(self.engine.model, self.engine.scores(rows), as_share(given.margin))
             other.engine.problem = replace(self.engine.problem, margin=margin)
         return other
 
     @property
     def needs_bins(self) -> bool:
-        """True where the category distance is taken from the data, and needs bins for that."""
+        """True if the category distance is measured on the data with bins."""
         auto = self.engine.problem.category_distance == "auto"
         return auto and self.has_unordered and not self._needs_values(one_pass=False)
 
     @property
     def has_unordered(self) -> bool:
-        """True where some changes have no direction: of categories, missing values and one-hot groups."""
+        """True if some changes have no direction: of categories, missing values or one-hot groups."""
         rules = any(rule.group for rule in self.rules)
         return rules or not all(self.engine.is_number) or bool(self.has_missing.any())
 
     def bins(self, X: Floats, weight: Floats | None) -> BinCounts:
-        """Count encoded rows in bins of the range of each column; the counts add up.
+        """Count encoded rows in bins of the range of each column. The counts can be summed.
 
         Parameters
         ----------
@@ -241,12 +242,12 @@ class ThresholdSearch:
         return BinCounts.of(X, np.where(is_number, cells.box_low, np.nan), cells.box_high, weight)
 
     def with_bins(self, bins: BinCounts) -> ThresholdSearch:
-        """Copy that knows the category distance of the data.
+        """Copy the search with the category distance measured on the data.
 
         Parameters
         ----------
         bins : BinCounts
-            Of all rows.
+            Counts of all rows.
         """
         other = copy(self)
         other.engine = copy(self.engine).measure(self.names, bins=bins)
@@ -254,18 +255,18 @@ class ThresholdSearch:
 
     @property
     def named_columns(self) -> Columns:
-        """The columns by name, as rules know them."""
+        """The columns with the names that rules use."""
         columns = self.columns or Columns.numbers(len(self.names))
         return Columns(tuple(replace(column, name=name) for column, name in zip(columns, self.names, strict=True)))
 
     def columns_to_fill(self) -> list[int]:
-        """Columns of numbers with missing values."""
+        """Return the columns of numbers with missing values."""
         if self.columns is None:
             return []
         return np.flatnonzero(self.has_missing & ~self.columns.is_category).tolist()
 
     def check_some_values(self) -> None:
-        """Check that every column has some value."""
+        """Check that every column has at least one value."""
         cells, codes = self.engine.cells, self.engine.observations().codes
         for j in np.flatnonzero(self.has_missing).tolist():
             if j in codes:
@@ -273,10 +274,10 @@ class ThresholdSearch:
             else:
                 empty = not cells.code_count[j][:-1].any() if j in cells.code_count else bool(np.isnan(cells.box_low[j]))
             if empty:
-                raise InvalidInputError(f"X has no value at all in column {self.names[j]!r}. Leave the column out.")
+                raise InvalidInputError(f"All values of column {self.names[j]!r} in X are missing. Leave the column out.")
 
     def constant_features(self) -> list[str]:
-        """Columns with one value; a missing value counts as another one."""
+        """Return the columns with one value; a missing value counts as another value."""
         cells = self.engine.cells
         constant = (cells.box_low == cells.box_high) & ~self.has_missing
         if self.columns is not None:
@@ -289,13 +290,13 @@ class ThresholdSearch:
 
     @property
     def has_probability(self) -> bool:
-        """True where the black box has class probabilities."""
+        """True if the black box has class probabilities."""
         return hasattr(self.engine.estimator, "predict_proba") and not isinstance(self.engine.model.link, NoProbability)
 
     # --- search -------------------------------------------------------------------------------------------------------
 
     def search(self, X: Floats, y: Labels, weight: Floats | None = None) -> SearchResult:
-        """Count the conditions that the counterfactuals of rows in the band cross.
+        """Count the conditions crossed by the counterfactuals of rows between p0 and p1.
 
         Parameters
         ----------
@@ -332,7 +333,7 @@ class ThresholdSearch:
     def _counterfactuals(
         self, X: Floats, points: Points, own_class: NDArray[np.int32]
     ) -> tuple[Counterfactuals, DecidingValues]:
-        """Counterfactuals of some rows, and missing values that decide."""
+        """Find the counterfactuals of some rows, and the missing values that decide."""
         engine, given = self.engine, self.parameters
         limits = self.limits(X[points]) if self.rules else None  # a copy of most rows
         began = perf_counter() - self._seconds
@@ -370,7 +371,7 @@ class ThresholdSearch:
         return found, deciding
 
     def limits(self, rows: Floats) -> Limits | None:
-        """Compile the rules for some training rows; None without rules.
+        """Compile the rules for some training rows; None if there are no rules.
 
         Parameters
         ----------
@@ -389,9 +390,9 @@ class ThresholdSearch:
         ----------
         X : ndarray of shape (n_rows, n_features)
         found : Counterfactuals
-            Of some rows of X.
+            Counterfactuals of some rows of X.
         limits : Limits or None
-            Those of the search; they tell which missing values may be filled in.
+            The limits of the search. They say which missing values may be filled in.
         """
         answered = np.flatnonzero(found.is_status("optimal", "feasible"))
         if not self.rules or limits is None or len(answered) == 0:
@@ -415,14 +416,14 @@ class ThresholdSearch:
         if unverified := statuses.get("unverified", 0):
             broken = ", or break a rule" if self.parameters.constraints else ""
             warn_caller(
-                f"{unverified} of {n} counterfactuals do not flip the classifier's own predict{broken}; "
-                "they are marked 'unverified' and left out of all counts.",
+                f"{unverified} of {n} counterfactuals do not flip the prediction of the classifier{broken}. "
+                "They have the status 'unverified' and are left out of all counts.",
                 UnverifiedCounterfactualWarning,
             )
         if unfinished := statuses.get("feasible", 0) + statuses.get("unknown", 0) + counts.n_fill_unfinished:
             warn_caller(
-                f"The time limit ended {unfinished} of {n + counts.n_fill_searches} searches before their proof; "
-                "they are left out of all counts.",
+                f"{unfinished} of {n + counts.n_fill_searches} searches were stopped by a time limit before they proved a "
+                "result. They are left out of all counts.",
                 UnfinishedSearchWarning,
             )
 
@@ -434,15 +435,15 @@ class ThresholdSearch:
         Parameters
         ----------
         counts : CrossingCounts
-            Of all rows.
+            Counts of all rows.
         classes : sequence
-            Labels to name where the black box predicts no row correctly.
+            Labels for the error message if the black box predicts no row correctly.
 
         Returns
         -------
         table : ThresholdTable
         position : ndarray of int
-            Per condition of the counts, its position in the table; empty where the counts are compacted.
+            Position in the table of each condition of the counts. It is empty if the counts are compacted.
         """
         check_some_condition(counts, self.parameters, self.engine.model.classes.tolist(), classes)
         tolerance = self.parameters.merge_tolerance
@@ -458,11 +459,11 @@ class ThresholdSearch:
 
     @property
     def needs_values_around(self) -> bool:
-        """True where the values around thresholds must be collected; cells have those around cuts."""
+        """True if the values around thresholds must be collected. Cells hold the values around cuts."""
         return not self.engine.has_cuts
 
     def values_around(self, merged: ThresholdTable, X: Floats) -> Cells:
-        """Collect the values of encoded rows around thresholds; they add up.
+        """Collect the values of encoded rows around thresholds. The results can be summed.
 
         Parameters
         ----------
@@ -473,19 +474,19 @@ class ThresholdSearch:
         return observed_cells(X, merged.feature[is_cut], merged.threshold[is_cut])
 
     def finished(self, merged: ThresholdTable, around: Cells | None) -> tuple[ThresholdTable, NDArray[np.int64]]:
-        """Round the thresholds, where asked for and the values around them are known.
+        """Round the thresholds, if requested and if the values around them are known.
 
         Parameters
         ----------
         merged : ThresholdTable
         around : Cells or None
-            The values around the thresholds, where :attr:`needs_values_around`.
+            The values around the thresholds, if :attr:`needs_values_around` is True.
 
         Returns
         -------
         table : ThresholdTable
         position : ndarray of int
-            Per merged condition, its position in the table.
+            Position in the table of each merged condition.
         """
         table = merged
         if self.engine.has_cuts:

@@ -1,4 +1,4 @@
-"""Checks of tables and labels that every discretizer makes before it starts."""
+"""Checks of tables and labels that every discretizer runs before it starts."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class TrainingData:
     y : ndarray of shape (n_rows,) or None
     weight : ndarray of shape (n_rows,) or None
     rows : ndarray of shape (n_rows,)
-        Which rows of the table that was given these are.
+        Positions of these rows in the given table.
     columns : Columns or None
         Categories and missing values; None for plain numbers without missing values.
     given : array or data frame
-        What a classifier is to be fitted on.
+        The table on which a classifier is fitted.
     """
 
     X: Floats
@@ -51,7 +51,7 @@ class TrainingData:
 
 
 def check_training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> TrainingData:
-    """Check a table, labels and weights to learn a classifier from."""
+    """Check the table, labels and weights for fitting a classifier."""
     data = check_table(estimator, X, y, sample_weight, labels=True)
     check_classes(len(pd.unique(data.y)), len(data.X))  # by hashing: np.unique would sort all rows
     return data
@@ -60,11 +60,11 @@ def check_training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> T
 def check_classes(n_classes: int, n_rows: int) -> None:
     """Check that there are two classes to learn from."""
     if n_classes < 2:
-        raise InvalidInputError(f"y must have at least two classes to learn from; got 1 class in {n_rows} row(s).")
+        raise InvalidInputError(f"y must have at least two classes, got 1 class in {n_rows} row(s).")
 
 
 def check_table(estimator: Any, X: Any, y: Any, sample_weight: Any, *, labels: bool) -> TrainingData:
-    """Check a table, weights and, if asked for, labels; the estimator notes the columns."""
+    """Check a table, weights and, if requested, labels. The estimator stores the column names."""
     check_column_names(X)
     plain = is_plain(X)
     if not plain:
@@ -83,7 +83,7 @@ def check_table(estimator: Any, X: Any, y: Any, sample_weight: Any, *, labels: b
     if len(rows) < n_rows:
         X, y = _safe_indexing(X, rows), None if y is None else y[rows]
     if plain:
-        # The least of values one of which is missing is missing: one pass without a copy.
+        # The minimum is NaN if any value is missing: one pass without a copy.
         columns = _numbers_with_missing(estimator, X) if np.isnan(X.min()) else None
         return TrainingData(X, y, weight, rows, columns, as_fitted_on(estimator, X))
     columns = Columns.of_table(X)
@@ -98,7 +98,7 @@ def check_table(estimator: Any, X: Any, y: Any, sample_weight: Any, *, labels: b
 
 
 def _check_mixed_labels(X: Any, columns: Columns) -> None:
-    """Check that no column has texts among numbers, which are likely mistakes."""
+    """Check that no column mixes strings and numbers, which is likely a mistake."""
     for j, column in enumerate(columns):
         labels = column.categories or ()
         texts = [label for label in labels if isinstance(label, str)]
@@ -106,13 +106,13 @@ def _check_mixed_labels(X: Any, columns: Columns) -> None:
             isinstance(X, pd.DataFrame) and isinstance(X.dtypes.iloc[j], pd.CategoricalDtype)
         ):
             raise InvalidInputError(
-                f"Column {columns.names[j]!r} holds numbers and texts, such as {texts[0]!r}. Give numbers; or, where all "
-                "are categories, say so, for example with X[column].astype(str)."
+                f"Column {columns.names[j]!r} holds numbers and strings, such as {texts[0]!r}. Give numbers only. If all "
+                "values are categories, convert them to strings, for example with X[column].astype(str)."
             )
 
 
 def is_plain(X: Any) -> bool:
-    """Check whether all columns are numbers by their type."""
+    """Check whether all columns have a numeric dtype."""
     if isinstance(X, pd.DataFrame):
         return all(pd.api.types.is_numeric_dtype(dtype) for dtype in X.dtypes)
     if type(X).__module__.startswith("polars"):
@@ -132,7 +132,7 @@ def _numbers_with_missing(estimator: Any, X: Floats) -> Columns:
     empty = np.flatnonzero(is_missing.all(axis=0))
     if len(empty):
         shown = repr(str(names[empty[0]])) if names is not None else str(empty[0])
-        raise InvalidInputError(f"X has no value at all in column {shown}. Leave the column out.")
+        raise InvalidInputError(f"All values of column {shown} in X are missing. Leave the column out.")
     return Columns(
         tuple(
             Column(None if names is None else str(names[j]), missing=missing)
@@ -142,7 +142,7 @@ def _numbers_with_missing(estimator: Any, X: Floats) -> Columns:
 
 
 def decoded(estimator: Any, columns: Columns | None, X: Floats) -> Any:
-    """Decode a table as a classifier is given it, with labels or column names."""
+    """Decode a table for a classifier, with labels or column names."""
     return columns.decode(X) if columns is not None and columns.has_categories else as_fitted_on(estimator, X)
 
 
@@ -154,7 +154,7 @@ def fitted_through(
     weight: Floats | None,
     metadata: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Fit a classifier, behind encoders of categories and missing values where needed.
+    """Fit a classifier, after encoders of categories and missing values if needed.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def fitted_through(
     y : array-like
     weight : ndarray or None
     metadata : mapping, optional
-        Further arguments of ``fit``. With them, the weights go in as ``sample_weight``, and a pipeline routes both.
+        Further arguments of ``fit``. If given, the weights are passed as ``sample_weight``, and a pipeline routes both.
     """
     given_estimator = estimator
     if columns is not None:
@@ -192,10 +192,10 @@ def table_for(model: Model, data: TrainingData) -> Floats:
 
 
 def _recoded(X: Floats, columns: Columns, known: Columns) -> Floats | None:
-    """Change the codes of an encoded table to those of other columns.
+    """Change the codes of an encoded table to the codes of other columns.
 
-    X itself where all codes are the same. None for numbers that are categories, and for unknown categories or missing
-    values, which :meth:`Columns.encode` has messages for.
+    Returns X itself if all codes are the same. Returns None for numbers that are categories, unknown categories and
+    unexpected missing values, for which :meth:`Columns.encode` raises an error.
     """
     if np.isnan(X[:, [not (column.missing or column.ignored) for column in known]]).any():
         return None
@@ -219,7 +219,7 @@ def _recoded(X: Floats, columns: Columns, known: Columns) -> Floats | None:
 
 
 def columns_for(model: Model, has_missing: Sequence[bool]) -> Columns | None:
-    """Columns of a model, with missing values; None where all are plain numbers."""
+    """Return the columns of a model, with missing values; None if all are plain numbers."""
     known = model.columns
     if known is None or not _is_special(known):
         return None
@@ -233,7 +233,7 @@ def _is_special(columns: Columns) -> bool:
 
 
 def _weighted_rows(sample_weight: Any, n_rows: int) -> tuple[NDArray[np.int64], Floats | None]:
-    """Positions and weights of the rows of positive weight."""
+    """Return the positions and weights of the rows of positive weight."""
     if sample_weight is None:
         return np.arange(n_rows), None
     weight = check_weights(sample_weight, n_rows)
@@ -254,9 +254,9 @@ def check_same_columns(discretizer: Any, classifier: Any, n_features: int) -> No
 
 
 def distinct_rows(X: Floats, y: NDArray[np.generic], weight: Floats | None) -> tuple[Floats, NDArray[np.generic], Floats]:
-    """Sort rows with their labels, and sum the weights of equal ones.
+    """Sort rows with their labels, and sum the weights of equal rows.
 
-    Missing values are equal to each other.
+    Missing values count as equal.
     """
     label = np.unique(y, return_inverse=True)[1]
     order = np.lexsort((label, *X.T[::-1]))
@@ -271,7 +271,7 @@ def distinct_rows(X: Floats, y: NDArray[np.generic], weight: Floats | None) -> t
 
 
 def problem_of(parameters: Any) -> CounterfactualProblem:
-    """Costs and margin of an FCCADiscretizer's parameters, checked."""
+    """Check the parameters of an FCCADiscretizer and return its costs and margin."""
     margin = parameters.margin
     if isinstance(margin, str):
         as_share(margin)
@@ -283,7 +283,7 @@ def problem_of(parameters: Any) -> CounterfactualProblem:
 
 
 def asked_distances(discretizer: Any) -> dict[str, Any]:
-    """``scale`` and ``category_distance`` of an FCCADiscretizer, with what None stands for."""
+    """Return ``scale`` and ``category_distance`` of an FCCADiscretizer, with defaults for None."""
     problem = problem_of(discretizer)
     scale, distance = problem.scale, problem.category_distance
     return {

@@ -12,7 +12,7 @@ PACKAGES = ("fcca", "sklearn")
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn with the line outside of fcca and scikit-learn that led here.
+    """Warn, pointing at the first line of code outside fcca and scikit-learn.
 
     Parameters
     ----------
@@ -34,4 +34,4 @@ def warn_constant_features(names: Sequence[str]) -> None:
     """
     if names:
         shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
-        warn_caller(f"{len(names)} column(s) have one value only and were left out: {shown}", ConstantFeatureWarning)
+        warn_caller(f"{len(names)} column(s) have only one value and were left out: {shown}", ConstantFeatureWarning)

@@ -168,7 +168,10 @@ def _structure(given: Sequence[Any], conditions: list[Condition], n_classes: int
     n = len(given)
     if n == 0:
         raise TREE.damaged("it has no nodes")
-    weight = np.array([_weights(entry, n_classes, node) for node, entry in enumerate(given)])
+    weight = np.array([_weights(entry, "weight", n_classes, node) for node, entry in enumerate(given)])
+    soft = None
+    if isinstance(given[0], dict) and "soft_weight" in given[0]:
+        soft = np.array([_weights(entry, "soft_weight", n_classes, node) for node, entry in enumerate(given)])
     feature, threshold = np.full(n, -1, dtype=np.int32), np.full(n, np.nan)
     left, right = np.full(n, -1, dtype=np.int32), np.full(n, -1, dtype=np.int32)
     rows = np.zeros(n, dtype=np.int64)
@@ -208,16 +211,19 @@ def _structure(given: Sequence[Any], conditions: list[Condition], n_classes: int
     inner = np.flatnonzero(feature >= 0)
     if (rows[inner] != rows[left[inner]] + rows[right[inner]]).any():
         raise TREE.damaged("the rows of two children do not sum to the rows of their node")
-    if not np.allclose(weight[inner], weight[left[inner]] + weight[right[inner]], rtol=SAME_WEIGHT, atol=0):
+    sums = (weight,) if soft is None else (weight, soft)
+    if not all(np.allclose(each[inner], each[left[inner]] + each[right[inner]], rtol=SAME_WEIGHT, atol=0) for each in sums):
         raise TREE.damaged("the weights of two children do not sum to the weights of their node")
-    return TreeStructure(feature, threshold, left, right, weight, rows, sets, frozenset(missing))
+    return TreeStructure(feature, threshold, left, right, weight, rows, sets, frozenset(missing), soft)
 
 
-def _weights(entry: Any, n_classes: int, node: int) -> list[float]:
+def _weights(entry: Any, name: str, n_classes: int, node: int) -> list[float]:
     where = f"node {node}"
-    weights = TREE.numbers(entry, "weight", where)
+    weights = TREE.numbers(entry, name, where)
     if len(weights) != n_classes or min(weights) < 0 or not 0 < sum(weights) < math.inf:
-        raise TREE.damaged(f"{where} needs a weight of at least 0 for each of the {n_classes} classes, with a positive sum")
+        raise TREE.damaged(
+            f"{where} needs a {name!r} of at least 0 for each of the {n_classes} classes, with a positive sum"
+        )
     return weights
 
 
@@ -228,7 +234,7 @@ def check_certificate(given: Certificate, nodes: TreeStructure) -> None:
     """Check that a certificate fits its tree."""
     if given.criterion not in CRITERIA:
         raise TREE.damaged(f"the certificate's criterion must be one of {', '.join(CRITERIA)}, got {given.criterion!r}")
-    weight = nodes.weight[nodes.feature < 0]
+    weight = nodes.learned_weight[nodes.feature < 0]
     cost = leaf_cost(weight, given.criterion).sum() / weight.sum()
     objective = max(0.0, float(cost)) + given.regularization * nodes.n_leaves
     gap = (given.objective - given.lower_bound) / given.objective if given.objective > 0 else 0.0
@@ -252,7 +258,7 @@ def _check_leaves(given: Certificate, nodes: TreeStructure) -> None:
     if nodes.n_leaves == 1:
         return
     leaf = nodes.feature < 0
-    weight = nodes.weight[leaf].sum(axis=1)
+    weight = nodes.learned_weight[leaf].sum(axis=1)
     least = given.min_weight_fraction_leaf * weight.sum()
     if nodes.n_rows[leaf].min() < given.min_samples_leaf or weight.min() < least * (1 - SAME_WEIGHT):
         raise TREE.damaged("a leaf has fewer rows or less weight than the certificate's limits")

@@ -172,7 +172,7 @@ def _skops(fitted: Any, path: Path) -> bytes:
 def _storable(fitted: Any) -> Any:
     """Return the estimator without the parts that cannot be stored."""
     if isinstance(fitted, FCCADiscretizer):
-        fitted = fitted.without_pieces()
+        fitted = fitted.without_chunks()
     if isinstance(fitted, FCCAClassifier):
         own = vars(fitted)
         stored = copy(fitted)

@@ -189,7 +189,7 @@ class Spark(Dialect):
     collation = None
 
     def text_value(self, text: str) -> Expression:
-        return concatenated([exp.Literal.string(piece) for piece in re.split(r"(?<=\$)(?=\{)", text)])
+        return concatenated([exp.Literal.string(chunk) for chunk in re.split(r"(?<=\$)(?=\{)", text)])
 
     def same_name(self, name: str) -> str:
         return name.lower()
@@ -313,11 +313,11 @@ class TSQL(WithoutNaN):
 
         After a backslash, line breaks would be lost. A line GO would end the batch.
         """
-        pieces = [piece for piece in re.split(r"([\r\n])", text) if piece] or [""]
+        chunks = [chunk for chunk in re.split(r"([\r\n])", text) if chunk] or [""]
         return concatenated(
             [
-                exp.func("NCHAR", exp.Literal.number(ord(piece))) if piece in "\r\n" and piece else exp.National(this=piece)
-                for piece in pieces
+                exp.func("NCHAR", exp.Literal.number(ord(chunk))) if chunk in "\r\n" and chunk else exp.National(this=chunk)
+                for chunk in chunks
             ]
         )
 
@@ -350,11 +350,11 @@ def alias_of_source(name: str) -> Expression:
     return exp.TableAlias(this=exp.to_identifier(name, quoted=True))
 
 
-def concatenated(pieces: list[Expression]) -> Expression:
+def concatenated(chunks: list[Expression]) -> Expression:
     """Concatenate strings."""
-    if len(pieces) == 1:
-        return pieces[0]
-    return exp.paren(reduce(lambda before, piece: exp.DPipe(this=before, expression=piece), pieces))
+    if len(chunks) == 1:
+        return chunks[0]
+    return exp.paren(reduce(lambda before, chunk: exp.DPipe(this=before, expression=chunk), chunks))
 
 
 def signed(value: float, text: str) -> Expression:

@@ -24,7 +24,7 @@ LARGEST = 32 * 2**20  # characters; a tree of a hundred thousand leaves has fewe
 def to_json(classifier: Any) -> str:
     """Write the tree as a JSON document, which :func:`from_json` reads.
 
-    The same classifier gives the same bytes, whether its rows came at once, in pieces or from a cluster. The document
+    The same classifier gives the same bytes, whether its rows came at once, in chunks or from a cluster. The document
     contains no dates and no paths.
 
     Parameters
@@ -134,7 +134,10 @@ def _node(tree: DistilledTree, node: int, condition: int | None) -> dict[str, An
     entry: dict[str, Any] = {"condition": condition}
     if condition is not None:
         entry |= {"left": int(nodes.left[node]), "right": int(nodes.right[node])}
-    return entry | {"weight": nodes.weight[node].tolist(), "rows": int(nodes.n_rows[node])}
+    entry["weight"] = nodes.weight[node].tolist()
+    if nodes.soft_weight is not None:
+        entry["soft_weight"] = nodes.soft_weight[node].tolist()
+    return entry | {"rows": int(nodes.n_rows[node])}
 
 
 # --- conditions ---------------------------------------------------------------------------------------------------------

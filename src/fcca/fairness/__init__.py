@@ -1,11 +1,11 @@
-"""Fairness: predictions, costs of recourse and trees without a sensitive column, by group.
+"""Fairness: predictions and costs of recourse per group, and trees without a sensitive column.
 
 :func:`group_metrics` and :func:`gaps` compute the usual rates of predictions by group. :func:`recourse_by_group` measures
 the changes that people with an unfavourable prediction would need, and whether the cheapest one changes the sensitive
 column itself. :func:`distill_without` compares the tree with a tree without the sensitive column.
 
-None of these figures proves that a classifier is fair. They describe its predictions for the given rows only. Other columns
-can act as a substitute for a sensitive column that is left out.
+None of these figures proves that a classifier is fair. They describe its predictions for the given rows only. If a sensitive
+column is left out, other columns can act as a substitute for it.
 """
 
 from fcca.fairness._fair_distillation import FairDistillation, distill_without

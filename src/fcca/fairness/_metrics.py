@@ -71,7 +71,7 @@ class GroupGaps:
 def group_metrics(
     y_true: ArrayLike, y_pred: ArrayLike, groups: Any, favourable: Any, sample_weight: ArrayLike | None = None
 ) -> pd.DataFrame:
-    """Rates of favourable predictions and of errors by group.
+    """Compute the rates of favourable predictions and of errors per group.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ class GroupRecourse:
         - ``rows``: number of rows. ``favourable`` and ``favourable_share``: number and share of favourable predictions.
           ``unfavourable``: number of the others. ``asked``: number of these for which a change was searched.
         - ``optimal``: rows with a proven cheapest change. ``infeasible`` and ``infeasible_share``: rows proven to have no
-          change within the rules. ``unfinished``: rows whose search was ended by a time limit. ``unverified``: rows whose
+          change within the rules. ``unfinished``: rows whose search was stopped by a time limit. ``unverified``: rows whose
           change the classifier does not confirm.
         - ``mean_cost``, ``median_cost`` and ``mean_changes``, the number of changed columns: over the optimal rows.
         - ``free_optimal``: rows with a proven cheapest change without any rule. ``sensitive_changed`` and
@@ -89,14 +89,14 @@ class GroupRecourse:
         return frame
 
     def sentences(self) -> list[str]:
-        """The main results as sentences, each with its counts."""
+        """Return the main results as sentences, each with its counts."""
         label = printable(self.favourable)
         texts = [self._about(group, line, label) for group, line in self.groups.iterrows()]
         known = self.groups["mean_cost"].dropna()
         if self.overall["infeasible"]:
             # Costs cover rows with a change only, so a group with few such rows may look cheap.
             without = self._by_group("infeasible", "asked", "infeasible_share")
-            texts.append(f"No change leads to {label}: {without}. The costs are those of the other rows.")
+            texts.append(f"No change leads to {label}: {without}. The costs are for the other rows only.")
         if not np.isnan(self.cost_ratio):
             high, low = int(known.argmax()), int(known.argmin())
             texts.append(
@@ -199,9 +199,9 @@ def recourse_by_group(
     Parameters
     ----------
     explainer : CounterfactualExplainer
-        Gives the classifier, the costs and the time limits. Its rules apply in addition to ``constraints``.
+        Provides the classifier, the costs and the time limits. Its rules apply as well as ``constraints``.
     X : array-like or data frame of shape (n_rows, n_features)
-        Columns as in the data that the explainer was given.
+        Rows with the same columns as the data given to the explainer.
     sensitive : str, or array-like of shape (n_rows,)
         Name of the column that defines the groups. For a column that the classifier does not use, the group of every row.
     favourable : label
@@ -246,14 +246,16 @@ def recourse_by_group(
         feature = position_of(sensitive, explainer.feature_names)
         by = groups_of_column(_column(explainer, table, feature), sensitive, groups, len(table))
     elif groups is not None:
-        raise InvalidInputError("groups needs a sensitive column given by name. Otherwise, give the groups as sensitive.")
+        raise InvalidInputError(
+            "'groups' can be used only if 'sensitive' is the name of a column. Otherwise, give the groups as 'sensitive'."
+        )
     else:
         by = Groups.of(sensitive, n_rows=len(table))
     wanted = explainer.engine.predict(table) == label
     if wanted.all():
         raise InvalidInputError(
-            f"All {len(table)} rows are predicted as {favourable!r} already, so there is nothing to change. Check "
-            "favourable."
+            f"All {len(table)} rows are already predicted as {favourable!r}, so there is nothing to change. Check the "
+            "parameter 'favourable'."
         )
     asked = _drawn(by, wanted, max_rows, random_state)
     rows = _safe_indexing(X, asked)
@@ -389,7 +391,7 @@ def _mean(values: NDArray[Any], weight: Floats) -> float:
 
 
 def _median(values: Floats, weight: Floats) -> float:
-    """Compute the weighted median; with equal weights the usual median."""
+    """Compute the weighted median. With equal weights it is the usual median."""
     if len(values) == 0:
         return float("nan")
     if (weight == weight[0]).all():

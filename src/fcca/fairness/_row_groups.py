@@ -61,8 +61,10 @@ class Groups:
         if is_missing.any():
             labels = [*labels, MISSING]
         if len(labels) < 2:
-            what = f"one value only, {labels[0]!r}" if labels else "no value"
-            raise InvalidInputError(f"{name!r} has {what}: there is nothing to compare. Give rows of at least two groups.")
+            what = f"only one value, {labels[0]!r}" if labels else "no value"
+            raise InvalidInputError(
+                f"{name!r} has {what}, so there is nothing to compare. Give rows of at least two groups."
+            )
         return cls(name, labels, code)
 
     @property

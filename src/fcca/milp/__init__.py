@@ -1,6 +1,6 @@
 """The counterfactual problem as mixed-integer programs for HiGHS.
 
-The programs give independent proofs, and they replace a search where the core has none.
+The programs give independent proofs, and they are used for problems that the core cannot search.
 """
 
 from fcca.milp._highs import solve_program

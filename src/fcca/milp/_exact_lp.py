@@ -75,8 +75,8 @@ def _steepest_first(cost: Floats, row: Floats, least: float, more: float, high: 
 def _refined(cost: Floats, rows: Floats, least: Floats, more: Floats, high: Floats, slack: Floats) -> LeastSum | None:
     """Solve a program with several rows by iterative refinement.
 
-    Each round solves for the magnified residual, until it vanishes. Any non-negative prices of the rows prove a lower bound.
-    It is the value of the rows at these prices plus the minimum of the reduced costs over the columns.
+    Each round solves for the magnified residual, until it vanishes. Any non-negative dual values of the rows prove a lower
+    bound: ``least`` times the dual values, plus the minimum of the reduced costs over the columns.
     """
     size = np.abs(rows).max(axis=1)
     rows, least, more, slack = rows / size[:, None], least / size, more / size, slack / size

@@ -33,11 +33,11 @@ class Leg(NamedTuple):
     grid: tuple[float, float, int] | None  # step, origin and the number of steps at the start
 
     def size(self, x: Floats) -> float:
-        """The amount."""
+        """Return the amount of the move."""
         return float(sum(x[column] * factor for column, factor in self.amount))
 
     def value(self, amount: float, largest: float, unit: float) -> float:
-        """The value that an amount leads to."""
+        """Return the value that an amount leads to."""
         if self.grid is not None:
             step, origin, first = self.grid
             return origin + (first + self.sign * round(amount)) * step
@@ -60,7 +60,7 @@ class ChangeColumns:
 
 
 def grid_ends(step: float, origin: float, low: float, high: float) -> tuple[int, int]:
-    """First and last k with ``low <= origin + k * step <= high``, in floats."""
+    """Return the first and last k with ``low <= origin + k * step <= high``, in floats."""
     first, last = math.ceil((low - origin) / step) - 1, math.floor((high - origin) / step) + 1
     while origin + first * step < low:
         first += 1
@@ -283,7 +283,7 @@ class LinearProgram:
     # --- rules --------------------------------------------------------------------------------------------------------
 
     def _sum_at(self, coefficients: dict[int, float]) -> float:
-        """Sum of the row's values; NaN where one is missing."""
+        """Sum the row's values; NaN if one is missing."""
         return float(sum(a * self.row[j] for j, a in coefficients.items()))
 
     def _add_rules(self) -> None:
@@ -316,7 +316,7 @@ class LinearProgram:
         elif held <= upper:
             self._rows.append((terms, upper - held, size))
         else:
-            # The point breaks the rule, which applies only once one of its features moves.
+            # The point breaks the rule, which applies only if one of its features moves.
             for j in coefficients:
                 moved = [(column, held - upper) for column in self._moved.get(j, ())]
                 if moved:
@@ -371,7 +371,7 @@ class LinearProgram:
         return len(self.cost)
 
     def landings(self, x: Floats) -> list[tuple[int, float]]:
-        """Features that move, with their landings, by feature."""
+        """Return the features that move and their landings, ordered by feature."""
         found = []
         for unit in self.units:
             if unit.landings:
@@ -383,7 +383,7 @@ class LinearProgram:
         return sorted(found)
 
     def value(self, unit: ChangeColumns, x: Floats) -> float:
-        """Value of a number whose change is open."""
+        """Return the value of a number whose change is open."""
         width = float(self.task.width[unit.feature])
         if not unit.shared:
             (leg,) = (leg for leg in unit.legs if x[leg.switch] > 0.5)

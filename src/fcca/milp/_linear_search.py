@@ -57,9 +57,9 @@ class LinearAim:
         return bool((most < self.needed - PROMISE * self.size).any())
 
     def cost_below_all(self) -> float:
-        """A quick lower bound on the cost.
+        """Return a quick lower bound on the cost.
 
-        Valid because each change gains at most its largest gain, at least at its best cost per gain.
+        It is valid because each change gains at most its largest gain, and costs at least its best cost per gain.
         """
         program = self.program
         best = 0.0
@@ -81,7 +81,7 @@ class LinearAim:
         return best * (1 - PROMISE / 1e3)
 
     def _ends(self, unit: ChangeColumns, gains: Floats) -> Iterator[tuple[float, float]]:
-        """Extreme points (cost, gain) of the changes of a unit."""
+        """Return the extreme points (cost, gain) of the changes of a unit."""
         cost = self.program.cost
         if not unit.legs:
             yield from ((float(cost[switch]), float(gains[switch])) for switch in unit.switches)
@@ -157,7 +157,7 @@ class LinearAim:
         return x
 
     def _is_kept(self, x: Floats) -> bool:
-        """True if the columns win and keep all rules, up to rounding."""
+        """Return True if the columns win and keep all rules, up to rounding."""
         program = self.program
         rows, least, _ = self._rows_to_keep
         counts = program.size == 0
@@ -237,7 +237,7 @@ class LinearSearch:
         return OBJECTIVE_SCALE / dearest if dearest > 0 else 1.0
 
     def _constraints(self, aim: LinearAim, cutoff: float) -> list[LinearConstraint]:
-        """The rows, scaled to sizes far above the tolerances of HiGHS."""
+        """Return the rows, scaled to sizes far above the tolerances of HiGHS."""
         program = aim.program
         found = []
         if len(program.openings):
@@ -260,7 +260,7 @@ class LinearSearch:
         return LinearConstraint(row[None, :], -np.inf, np.count_nonzero(taken) - 1)
 
     def _moves(self, program: LinearProgram, x: Floats) -> tuple[tuple[int, float], ...] | None:
-        """Landings of the moves.
+        """Return the landings of the moves.
 
         Sums that exceed a limit by rounding are reduced by a few floats. Returns None if no value can be reduced.
         """

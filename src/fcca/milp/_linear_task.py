@@ -56,13 +56,13 @@ class Task:
         self._values: dict[int, Floats] = {}
 
     def values(self, j: int) -> Floats:
-        """Distinct training values of a column, sorted."""
+        """Return the distinct training values of a column, sorted."""
         if j not in self._values:
             self._values[j] = self.observed.distinct(j)
         return self._values[j]
 
     def median(self, j: int) -> float:
-        """Training median of a column."""
+        """Return the training median of a column."""
         return self.observed.median(j)
 
     @cached_property
@@ -71,11 +71,11 @@ class Task:
         return {j: [int(c) for c in self.values(j) if 0 <= c < len(effect)] for j, effect in self.model.effects.items()}
 
     def unordered_price(self, j: int) -> float:
-        """Cost of a change without a direction, such as between categories."""
+        """Return the cost of a change without a direction, such as between categories."""
         return (self.lambda0 + self.lambda1 * self.unordered) * float(self.weight[j])
 
     def category_moves(self, j: int, held: float) -> list[tuple[int, float, Floats]]:
-        """Moves of a category: code, cost and change of the scores."""
+        """Return the moves of a category: code, cost and change of the scores."""
         effect = self.model.effects[j]
         missing = math.isnan(held) or held >= len(effect)
         if missing and not self.limits.may_fill(j):

@@ -31,7 +31,7 @@ PROMISE = 1e-9  # tolerance of an optimal cost, relative for costs above 1
 
 
 def is_close(bound: float, cost: float) -> bool:
-    """True if the bound proves that the cost is the least."""
+    """Return True if the bound proves that the cost is the least."""
     return cost - bound <= PROMISE * max(1.0, cost)
 
 
@@ -48,7 +48,7 @@ class Outcome:
     seconds: float = 0.0
 
     def close(self) -> None:
-        """Set the status by cost and bound; an infinite bound proves infeasibility."""
+        """Set the status from the cost and the bound; an infinite bound proves infeasibility."""
         self.bound = min(self.bound, self.cost)
         if self.cost == np.inf:
             self.status = INFEASIBLE if self.bound == np.inf else UNKNOWN
@@ -89,7 +89,7 @@ def cheapest_class(scores: Floats, own_class: int, target: int, towards: Callabl
 
 
 def rival_weights(n_outputs: int, target: int) -> Floats:
-    """Weights that turn scores into the target's lead over each rival."""
+    """Return the weights that turn scores into the target's lead over each rival."""
     if n_outputs == 1:
         return np.array([[1.0 if target == 1 else -1.0]])
     return np.delete(np.eye(n_outputs)[target] - np.eye(n_outputs), target, axis=0)

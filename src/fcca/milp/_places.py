@@ -40,7 +40,7 @@ class Unit(NamedTuple):
 
     @property
     def nearness(self) -> Longs:
-        """Places by rising cost; among equals, those near the current place first."""
+        """Places by rising cost. Among equal costs, places near the current one come first."""
         order: Longs = np.lexsort((np.abs(np.arange(len(self.cost)) - self.own), self.cost))
         return order
 
@@ -78,11 +78,11 @@ class Places:
         return {j: (u, at) for u, unit in enumerate(self.units) for at, j in enumerate(unit.columns)}
 
     def span(self, u: int) -> slice:
-        """The places of a unit."""
+        """Return the places of a unit."""
         return slice(int(self.first[u]), int(self.first[u + 1]))
 
     def held(self, j: int) -> tuple[Floats, slice | None]:
-        """Values of a column at its unit's places, and these places.
+        """Return the values of a column at its unit's places, and these places.
 
         For a column that cannot move, the second value is None.
         """
@@ -96,7 +96,7 @@ class Places:
         return Places(self.x0, tuple(unit.among(wanted[self.span(u)]) for u, unit in enumerate(self.units)))
 
     def row(self, chosen: Longs) -> Floats:
-        """Values of the point at one place of each unit."""
+        """Return the values of the point at one place of each unit."""
         x = self.x0.copy()
         for unit, place in zip(self.units, chosen - self.first[:-1], strict=True):
             if place != unit.own:
@@ -104,7 +104,7 @@ class Places:
         return x
 
     def total(self, chosen: Longs) -> float:
-        """Total cost of these places."""
+        """Compute the total cost of these places."""
         return float(sum(self.cost[chosen].tolist()))
 
 
@@ -129,7 +129,7 @@ class PlaceFinder:
     training: TrainingValues
 
     def of(self, i: int, x0: Floats) -> Places:
-        """Places of the i-th point, without units that cannot move."""
+        """Return the places of the i-th point, without units that cannot move."""
         frozen = None if self.limits.frozen is None else np.asarray(self.limits.frozen[i], dtype=bool)
         stays = np.zeros(len(x0), dtype=bool) if frozen is None else frozen
         return Places(x0, tuple(unit for unit in self._units(i, x0, stays) if len(unit.cost) > 1))
@@ -154,7 +154,7 @@ class PlaceFinder:
         return np.full(n, self._distances.unordered)
 
     def price(self, j: int, distance: Floats) -> Floats:
-        """Costs of moving a column by some distances."""
+        """Compute the costs of moving a column by some distances."""
         fixed, linear, square = self.lambdas
         price: Floats = fixed + linear * distance + square * distance * distance
         return price if self.limits.weight is None else price * self.limits.weight[j]
@@ -180,12 +180,12 @@ class PlaceFinder:
         return Unit((j,), landing[:, None], cost, own, in_order=True).among(reached)
 
     def landings(self, i: int, j: int, x0: float) -> Floats:
-        """Landings of a number in its cells; NaN for unreachable cells.
+        """Compute the landings of a number in its cells; NaN for unreachable cells.
 
-        A number lands on the training value nearest to x0. In a cell without training values it lands on the middle of the
-        part within box and bounds. If bounds exclude the nearest value, it lands on the bound beyond that value, or else on
-        the middle. On a grid it lands on the grid value nearest to x0. A missing value lands as near to the median as cell
-        and bounds allow.
+        A landing is the value that the number takes in a cell: the training value nearest to x0. In a cell without training
+        values, it is the middle of the part within the range of the data and the bounds. If the bounds exclude the nearest
+        value, it is the bound beyond that value, or the middle. On a grid, it is the grid value nearest to x0. A missing
+        value is filled in as close to the median as the cell and the bounds allow.
         """
         limits, missing = self.limits, bool(np.isnan(x0))
         cuts = self.cells.cuts_of(j)
@@ -216,7 +216,7 @@ class PlaceFinder:
     # --- categories and groups --------------------------------------------------------------------------------------------
 
     def _categories(self, j: int, x0: float) -> Unit:
-        """Places of a category: allowed categories that occur in training rows."""
+        """Return the places of a category: allowed categories that occur in training rows."""
         count = self.cells.code_count[j][:-1]  # the last entry counts missing values
         code = np.flatnonzero(count > 0)
         factor = np.ones(len(code))
@@ -241,7 +241,7 @@ class PlaceFinder:
         return found
 
     def _switches(self, group: tuple[int, ...], held: Floats, stays: Booleans) -> Unit:
-        """Places of a group, without changes of fixed or missing columns."""
+        """Return the places of a group, without changes of fixed or missing columns."""
         patterns = np.eye(len(group))
         changes = patterns != held
         barred = (changes & (stays | np.isnan(held))).any(axis=1)
@@ -251,9 +251,9 @@ class PlaceFinder:
 
 
 def _on_grid(step: float, origin: float, below: Floats, first: Floats, last: Floats, near: float) -> Floats:
-    """Grid value of each cell nearest to a value.
+    """Return the grid value of each cell nearest to a value.
 
-    The lower value wins a tie. NaN for a cell without grid values.
+    In a tie, the lower value is returned. A cell without grid values gets NaN.
     """
     with np.errstate(invalid="ignore"):
         nearest = np.floor((np.minimum(np.maximum(near, first), last) - origin) / step)

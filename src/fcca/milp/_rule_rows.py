@@ -56,7 +56,7 @@ class RulesBetween:
         return self.limits.columns_between
 
     def broken(self, x0: Floats, x: Floats, n_changes: int) -> tuple[int, ...] | None:
-        """Columns of the first broken rule, or None.
+        """Return the columns of the first broken rule, or None.
 
         For MaxChanges, these are all moved columns.
         """
@@ -89,7 +89,7 @@ class RulesBetween:
         return sum(bool(row.stays) for row in self.sums)
 
     def rows(self, places: Places) -> tuple[csr_array, csr_array, Floats]:
-        """The rows ``matrix @ places + extra @ extra columns <= most``."""
+        """Return the rows ``matrix @ places + extra @ extra columns <= most``."""
         is_move = np.ones(len(places.cost))
         is_move[places.own] = 0.0
         lines: list[tuple[Floats, Floats, float]] = []
@@ -116,7 +116,7 @@ class RulesBetween:
 
 
 def _goes(before: float, after: float, rises: bool) -> bool:
-    """True if a value moves in a direction.
+    """Return True if a value moves in a direction.
 
     A missing value does not move.
     """
@@ -124,7 +124,7 @@ def _goes(before: float, after: float, rises: bool) -> bool:
 
 
 def _moving(places: Places, j: int, rises: bool) -> Floats:
-    """1 at the places where a column has moved up, or down."""
+    """Mark with 1 the places where a column has moved up, or down."""
     found = np.zeros(len(places.cost))
     value, span = places.held(j)
     if span is not None:
@@ -134,9 +134,9 @@ def _moving(places: Places, j: int, rises: bool) -> Floats:
 
 
 def _sum_row(rule: LinearRule, places: Places) -> SumRow | None:
-    """The row of one sum; None if no place can break it.
+    """Return the row of one sum; None if no place can break it.
 
-    The rule applies once one of its columns moves, but not while one of them is missing. If x0 keeps the rule, the row
+    The rule applies if one of its columns moves and none of them is missing. If x0 keeps the rule, the row
     always applies. If x0 breaks it, an extra column relaxes the row while all columns stay. A missing value relaxes the row
     completely until it is filled in.
     """

@@ -2,7 +2,7 @@
 
 A unit is at one of its places. Ordered places have one binary per step between two neighbours: 1 if the point has moved that
 far from its current place. Other places have one binary each, except the current one. The indicator of a place is a sum of
-these binaries, and so is that of an interval of places, with one or two terms.
+these binaries. So is the indicator of an interval of places, with one or two terms.
 
 Every reachable leaf has one variable: 1 if the point is in it. It may be continuous, because the places determine it. For
 each tree and each set of places that bounds some of its leaves, one row says: leaves inside the set are entered only if the
@@ -56,7 +56,7 @@ class Trees:
             self.left_codes[line, codes] = True
 
     def goes_left(self, node: Longs, value: Floats) -> Booleans:
-        """True where inner nodes send values of their features to the left."""
+        """Return True where inner nodes send values of their features to the left."""
         with np.errstate(invalid="ignore"):
             left: Booleans = np.asarray(value <= self.model.threshold[node])
         if len(self.left_codes):
@@ -67,9 +67,9 @@ class Trees:
         return np.where(np.isnan(value), self.missing_left[node], left)
 
     def scores(self, X: Floats) -> Floats:
-        """Scores of rows, in float64."""
-        pieces = [self._scores(X[begin : begin + ROWS_AT_ONCE]) for begin in range(0, len(X), ROWS_AT_ONCE)]
-        return np.concatenate(pieces)
+        """Compute the scores of rows in float64."""
+        chunks = [self._scores(X[begin : begin + ROWS_AT_ONCE]) for begin in range(0, len(X), ROWS_AT_ONCE)]
+        return np.concatenate(chunks)
 
     def _scores(self, X: Floats) -> Floats:
         node = np.repeat(self.model.roots[None, :], len(X), axis=0)
@@ -107,7 +107,7 @@ class Trees:
         return [(int(j), np.flatnonzero(feature == j)) for j in np.unique(feature)]
 
     def _children(self, node: Longs, mask: Booleans, j: int, places: Places) -> tuple[Longs, Booleans]:
-        """Reachable children of nodes that test one feature, with their places."""
+        """Return the reachable children of nodes that test one feature, with their places."""
         value, span = places.held(j)
         left = self.goes_left(node[:, None], value[None, :])
         children, masks = [], []
@@ -159,25 +159,25 @@ class Reach:
         return self.among(wanted)
 
     def hits(self, chosen: Longs) -> Booleans:
-        """Mask of the leaves of a point at these places."""
+        """Return a mask of the leaves of a point at these places."""
         inside: Booleans = np.all(self.mask[:, chosen], axis=1)
         return inside
 
     def same_leaves(self, chosen: Longs) -> Booleans:
-        """Mask of the places that do not change the leaves."""
+        """Return a mask of the places that do not change the leaves."""
         together: Booleans = np.all(self.mask[self.hits(chosen)], axis=0)
         return together
 
     def after_one_move(self, chosen: Longs, shares: Floats) -> Floats:
-        """Sum of the leaf values after moving one unit, for each place."""
+        """Sum the leaf values after moving one unit, for each place."""
         outside = ~self.mask[:, chosen]
         others_inside = (outside.sum(axis=1)[:, None] - outside) == 0
         added = np.empty((len(self.places.cost), shares.shape[1]))
         at_once = max(1, ENTRIES_AT_ONCE // max(1, len(self.leaf)))
         for begin in range(0, len(added), at_once):
-            piece = slice(begin, begin + at_once)
-            entered = self.mask[:, piece] & others_inside[:, self.places.owner[piece]]
-            added[piece] = entered.T.astype(np.float64) @ shares[self.leaf]
+            chunk = slice(begin, begin + at_once)
+            entered = self.mask[:, chunk] & others_inside[:, self.places.owner[chunk]]
+            added[chunk] = entered.T.astype(np.float64) @ shares[self.leaf]
         return added
 
 
@@ -191,7 +191,7 @@ class ProgramRows(NamedTuple):
 
 @dataclass(frozen=True)
 class TreeProgram:
-    """Minimise ``price @ steps``.
+    """A program that minimises ``price @ steps``.
 
     The columns are steps, leaves and extra columns of rules, all between 0 and 1.
     """
@@ -223,13 +223,13 @@ class TreeProgram:
         return price
 
     def chosen(self, taken: Booleans) -> Longs:
-        """The place of each unit after these steps."""
+        """Return the place of each unit after these steps."""
         matrix, constant = self.place
         at, first = matrix @ taken.astype(np.float64) + constant, self.reach.places.first
         return np.array([begin + at[begin:end].argmax() for begin, end in pairwise(first.tolist())], dtype=np.int64)
 
     def about_places(self, matrix: csr_array, least: Floats, most: Floats, others: csr_array | None = None) -> ProgramRows:
-        """Convert rows about places and further columns into rows about columns."""
+        """Express rows over places and further columns as rows over columns."""
         by_step, constant = self.place
         steps = csr_array(matrix @ by_step)
         steps.sum_duplicates()
@@ -241,11 +241,11 @@ class TreeProgram:
 
     @cached_property
     def rows(self) -> ProgramRows:
-        """All rows except those of the score."""
+        """All rows except the rows of the score."""
         return _stacked(self._at_places(), self._one_leaf_per_tree(), self._leaves_at_places(), self._rules_kept())
 
     def _at_places(self) -> ProgramRows:
-        """Rows that make every indicator of a place at least 0."""
+        """Build the rows that make every indicator of a place at least 0."""
         by_step, constant = self.place
         several = np.flatnonzero(np.diff(by_step.indptr) > 1)
         rest = csr_array((len(several), self.n_leaves + self.rules.n_columns))
@@ -260,7 +260,7 @@ class TreeProgram:
         return ProgramRows(matrix, np.ones(len(trees)), np.ones(len(trees)))
 
     def _leaves_at_places(self) -> ProgramRows:
-        """Rows that allow leaves only at places of their units."""
+        """Build the rows that allow leaves only at places of their units."""
         places, mask = self.reach.places, self.reach.mask
         set_row, set_place, leaf_row, leaf_column, n_rows = [], [], [], [], 0
         for leaves in np.split(np.arange(self.n_leaves), np.flatnonzero(np.diff(self.reach.tree)) + 1):
@@ -287,14 +287,14 @@ class TreeProgram:
         return self.about_places(matrix, np.full(len(most), -np.inf), most, others)
 
     def not_all_of(self, wanted: Booleans, units: Longs) -> ProgramRows:
-        """Row that keeps one of these units out of the set."""
+        """Build the row that keeps one of these units out of the set."""
         inside = wanted & np.isin(self.reach.places.owner, units)
         least, most = np.array([-np.inf]), np.array([len(units) - 1.0])
         return self.about_places(csr_array(inside[None, :].astype(np.float64)), least, most)
 
 
 def _places_by_steps(units: tuple[Unit, ...]) -> tuple[csr_array, Floats]:
-    """Indicators of places as sums of steps and a constant.
+    """Return the indicators of places as sums of steps and a constant.
 
     The constant is 1 for the current place.
     """
@@ -333,7 +333,7 @@ def _alike(mask: Booleans, in_order: bool) -> Longs:
 
 
 def _bounding_sets(inside: Booleans, in_order: bool) -> Booleans:
-    """Sets of one unit's places that bound the leaves of a tree.
+    """Return the sets of one unit's places that bound the leaves of a tree.
 
     The places of each leaf are an intersection of these sets.
     """
@@ -359,7 +359,7 @@ def _stacked(*parts: ProgramRows) -> ProgramRows:
 
 
 def program_for(trees: Trees, reach: Reach, weights: Floats, needed: Floats, rules: RulesBetween) -> TreeProgram | None:
-    """Build the program for ``weights @ score >= needed``; None if the best leaves miss it."""
+    """Build the program for ``weights @ score >= needed``; None if even the best leaves miss it."""
     gains = trees.shares[reach.leaf] @ weights.T
     first = np.searchsorted(reach.tree, np.arange(len(trees.model.roots)))
     worst, best = (bound.reduceat(gains, first, axis=0) for bound in (np.minimum, np.maximum))

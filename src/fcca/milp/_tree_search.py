@@ -60,7 +60,7 @@ class TreeAim:
             self.boundary = float(np.clip(model.boundary, -BEYOND_ANY_SCORE, BEYOND_ANY_SCORE))
 
     def leads(self, scores: Floats) -> Floats:
-        """Lead of the class over its nearest rival, for rows of scores."""
+        """Return the lead of the class over its nearest rival, for rows of scores."""
         if scores.shape[1] == 1:
             only: Floats = self.weights[0, 0] * (scores[:, 0] - self.boundary)
             return only
@@ -68,7 +68,7 @@ class TreeAim:
         return lead
 
     def is_met(self, row: Floats) -> bool:
-        """True if the class wins by the margin for this row."""
+        """Return True if the class wins by the margin for this row."""
         return bool(self.leads(self.trees.scores(row[None, :]))[0] >= self.margin)
 
     def program(self, reach: Reach, rules: RulesBetween) -> TreeProgram | None:
@@ -89,7 +89,7 @@ class TreeSearch:
         self.rules = RulesBetween(finder.limits)
 
     def reach(self, i: int, row: Floats) -> Reach | None:
-        """Places and leaves that the i-th point can reach.
+        """Return the places and leaves that the i-th point can reach.
 
         Returns None if they are too many for a program.
         """
@@ -154,9 +154,9 @@ class TreeSearch:
                 return
 
     def _judged(self, program: TreeProgram, aim: TreeAim, chosen: Longs) -> tuple[Longs | None, ProgramRows]:
-        """Check a solution, together with those that it settles.
+        """Check a solution, together with other solutions that it settles.
 
-        Returns the cheapest valid one or None, and a row that forbids all of them.
+        Returns the cheapest valid solution or None, and a row that forbids all these solutions.
         """
         places, alike = program.reach.places, program.reach.same_leaves(chosen)
         row = places.row(chosen)
@@ -178,7 +178,7 @@ class TreeSearch:
         )
 
     def _broken(self, places: Places, chosen: Longs) -> tuple[int, ...] | None:
-        """Columns of a rule that these places break, or None."""
+        """Return the columns of a rule that these places break, or None."""
         return self.rules.broken(places.x0, places.row(chosen), int(np.count_nonzero(chosen != places.own)))
 
     # --- solutions without HiGHS ------------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ class TreeSearch:
         return self._pulled_back(aim, places, chosen)
 
     def _pulled_back(self, aim: TreeAim, places: Places, chosen: Longs) -> Longs:
-        """Move each unit to its cheapest place within goal and rules."""
+        """Move each unit to its cheapest place that meets the goal and the rules."""
         chosen = chosen.copy()
         for u in np.flatnonzero(chosen != places.own):
             near = places.first[u] + places.units[u].nearness
@@ -281,7 +281,7 @@ def solve_milp(
     ----------
     model : TreeEnsemble
     cells : Cells
-        The cells between the cuts of model and rules, after they have observed the training rows.
+        The cells between the cuts of the model and of the rules, with observed training rows.
     rows : ndarray of shape (n_rows, n_features)
         Missing values are NaN, in columns of categories too.
     points : ndarray of shape (n_points,)
@@ -297,14 +297,14 @@ def solve_milp(
     training : TrainingValues, optional
         Needed if missing numbers may be filled in or columns switch as a group.
     time_limit, time_limit_per_row : float
-        Seconds for all points and for each.
+        Seconds for all points and for each point.
     progress : callable or None
-        Called with the number of finished points after each.
+        Called after each point, with the number of finished points.
 
     Returns
     -------
     Answers
-        The cut of a move is the last one crossed; NaN for categories, filled-in values and switches of groups.
+        The cut of a move is the cut crossed last; NaN for categories, filled-in values and switches of groups.
     """
     lambdas = (lambda0, lambda1, lambda2)
     finder = PlaceFinder(cells, lambdas, Limits() if limits is None else limits, training or TrainingValues())

@@ -63,8 +63,8 @@ class CodedColumn(OpenColumn):
     Attributes
     ----------
     index : tuple or None
-        For XGBoost's texts that are not all ASCII: their lengths and the bytes that it kept. These are not enough to
-        split the texts, but enough to recognise them in a table.
+        For XGBoost labels that are not all ASCII: their lengths and the bytes that XGBoost kept. These are not enough to
+        restore the labels, but enough to recognise them in a table.
     """
 
     index: tuple[tuple[int, ...], bytes] | None = None
@@ -75,8 +75,8 @@ class CodedColumn(OpenColumn):
         if self.index is not None:
             if not positional or not _has_index(labels, *self.index):
                 raise InvalidInputError(
-                    f"Column {name} has other categories than in the training of the XGBoost model, or another order of "
-                    "them. Give it pandas' category dtype with the same categories in the same order."
+                    f"Column {name} has different categories than in the training data of the XGBoost model, or in a "
+                    "different order. Give it pandas' category dtype with the same categories in the same order."
                 )
         elif not positional and not all(isinstance(label, Real) for label in labels):
             raise InvalidInputError(
@@ -114,7 +114,7 @@ def _has_index(labels: tuple[Any, ...], lengths: tuple[int, ...], kept: bytes) -
 
 
 def _equal_hashes(hashes: Sequence[int], labels: Sequence[Any]) -> NDArray[np.bool_]:
-    """Compare labels with hashes, by a CatBoost model."""
+    """Compare labels with hashes, which a CatBoost model computes."""
     catboost = import_module("catboost")
     feature = {"feature_id": "0", "feature_index": 0, "flat_feature_index": 0, "values": list(hashes)}
     split = {"cat_feature_index": 0, "split_type": "OneHotFeature"}
@@ -144,7 +144,7 @@ def _equal_hashes(hashes: Sequence[int], labels: Sequence[Any]) -> NDArray[np.bo
 
 
 def distinct_labels(values: pd.Series[Any]) -> tuple[tuple[Any, ...], bool]:
-    """Return a column's labels, and whether a dtype orders them."""
+    """Return a column's labels, and whether their order is given by the dtype."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         return tuple(values.cat.categories.tolist()), True
     distinct = values.dropna().unique().tolist()
@@ -198,12 +198,12 @@ def labelled(model: AnyModel, X: Any) -> AnyModel:
     ----------
     model : Model
     X : data frame or array-like of shape (n_rows, n_features)
-        A table with all labels, such as the training data, in the form that the classifier takes.
+        A table with all labels, such as the training data, in the form that the classifier accepts.
 
     Returns
     -------
     Model
-        The same model if no label is unknown.
+        The same model if all labels are known.
     """
     columns = () if model.columns is None else model.columns.columns
     for j, column in enumerate(columns):
@@ -247,7 +247,7 @@ def aligned(models: Sequence[TreeEnsemble]) -> tuple[list[TreeEnsemble], Columns
                 continue
             if set(own.categories) != set(column.categories) or isinstance(own, OpenColumn):
                 raise UnsupportedModelError(
-                    f"Two classifiers of the ensemble have different categories of column {own.name or j}. Give their "
+                    f"Two classifiers of the ensemble have different categories for column {own.name or j}. Give their "
                     "encoders the same list of categories."
                 )
             code = {label: position for position, label in enumerate(own.categories)}

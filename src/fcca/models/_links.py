@@ -24,9 +24,9 @@ class Link:
         raise NotImplementedError
 
     def both_classes(self, score: Floats) -> NDArray[Any]:
-        """Compute the probabilities of two classes, bit by bit as ``predict_proba``.
+        """Compute the probabilities of two classes, bitwise equal to ``predict_proba``.
 
-        A decision threshold is compared with them, so a classifier that computes in float32 gives float32 here.
+        A decision threshold is compared with them. So the result is float32 if the classifier computes in float32.
         """
         second = self.second_class(score)
         return np.column_stack([1 - second, second])
@@ -40,7 +40,7 @@ class Link:
         return scores
 
     def certainty(self, score: Floats, boundary: float) -> Floats:
-        """Compute the predicted class's probability, .5 on the boundary."""
+        """Compute the predicted class's probability, which is 0.5 on the boundary."""
         probability, middle = self.second_class(score), float(self.second_class(np.array([boundary]))[0])
         above = 0.5 + 0.5 * (probability - middle) / (1 - middle if middle < 1 else 1.0)
         below = 0.5 + 0.5 * (middle - probability) / (middle if middle > 0 else 1.0)
@@ -54,7 +54,7 @@ class Logistic(Link):
     steepness: float = 1.0
 
     def second_class(self, score: Floats) -> Floats:
-        """Probability of the second class."""
+        """Return the probability of the second class."""
         probability: Floats = expit(self.steepness * score)
         return probability
 
@@ -69,14 +69,14 @@ class Opposed(Logistic):
     """Log-odds, computed as in AdaBoost: half the score against minus half the score."""
 
     def both_classes(self, score: Floats) -> Floats:
-        """Probabilities of the two classes."""
+        """Return the probabilities of the two classes."""
         probabilities: Floats = softmax_of_sklearn(np.vstack([-score, score]).T / 2)
         return probabilities
 
 
 @dataclass(frozen=True)
 class NoProbability(Logistic):
-    """Log-odds, if ``predict_proba`` is no exact function of the score."""
+    """Log-odds, if ``predict_proba`` is not an exact function of the score."""
 
     reason: str = ""
 
@@ -90,7 +90,7 @@ class Clipped(Link):
     """Scores of the modified Huber loss: -1 to 1 becomes 0 to 1."""
 
     def second_class(self, score: Floats) -> Floats:
-        """Probability of the second class."""
+        """Return the probability of the second class."""
         probability: Floats = (np.clip(score, -1, 1) + 1.0) / 2.0
         return probability
 
@@ -102,25 +102,26 @@ class Softmax(Link):
     steepness: float = 1.0
 
     def every_class(self, scores: Floats) -> Floats:
-        """Probabilities of all classes."""
+        """Return the probabilities of all classes."""
         probabilities: Floats = softmax(self.steepness * scores, axis=1)
         return probabilities
 
 
 @dataclass(frozen=True)
 class Share(Link):
-    """The scores are probabilities already: averages of leaves or shares of votes.
+    """Scores that are already probabilities: averages of leaves or shares of votes.
 
     Attributes
     ----------
     of_first : bool
-        For a single score: whether it is minus the probability of the first class instead of that of the second.
+        For a single score: whether it is minus the probability of the first class. Otherwise it is the probability of the
+        second class.
     """
 
     of_first: bool = False
 
     def second_class(self, score: Floats) -> Floats:
-        """Probability of the second class."""
+        """Return the probability of the second class."""
         return np.clip(score + 1.0 if self.of_first else score, 0.0, 1.0)
 
     def both_classes(self, score: Floats) -> Floats:
@@ -133,6 +134,6 @@ class Share(Link):
         return np.column_stack([1 - score, score])
 
     def every_class(self, scores: Floats) -> Floats:
-        """Probabilities of all classes."""
+        """Return the probabilities of all classes."""
         shares: Floats = scores / scores.sum(axis=1, keepdims=True)
         return shares

@@ -21,7 +21,7 @@ class Model:
     """A classifier that decides by scores.
 
     With one output, it predicts the second class if the score is above the boundary. With one output per class, it predicts
-    the class with the largest score; of ties the first.
+    the class with the largest score, and the first of them in a tie.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Model:
         raise NotImplementedError
 
     def scores(self, X: Floats) -> Floats:
-        """Scores of rows, one column per output."""
+        """Compute the scores of rows, one column per output."""
         raise NotImplementedError
 
     def answers(self, scores: Floats) -> NDArray[np.intp]:
@@ -68,7 +68,7 @@ class Model:
         return self.link.every_class(scores)
 
     def confidence(self, scores: Floats) -> Floats:
-        """Compute the predicted class's probability, .5 on the boundary."""
+        """Compute the predicted class's probability, which is 0.5 on the boundary."""
         if scores.shape[1] == 1:
             return self.link.certainty(scores[:, 0], self.boundary)
         largest: Floats = self.link.every_class(scores).max(axis=1)
@@ -84,7 +84,7 @@ class LinearModel(Model):
     coef : ndarray of shape (n_outputs, n_features)
     intercept : ndarray of shape (n_outputs,)
     centre : ndarray of shape (n_features,)
-        The centre that a scaler subtracts. It is kept apart from the intercept: otherwise, values that are close together
+        The centre that a scaler subtracts. It is not merged into the intercept: otherwise, values that are close together
         and far from zero would lose digits.
     effects : dict of int to ndarray of shape (n_categories, n_outputs)
         For a column of categories, the contribution of each category. The coefficients of the column are 0.
@@ -104,7 +104,7 @@ class LinearModel(Model):
         return len(self.intercept)
 
     def scores(self, X: Floats) -> Floats:
-        """Scores of rows, one column per output."""
+        """Compute the scores of rows, one column per output."""
         is_missing = np.isnan(X) if self.missing is not None else None
         shifted = X - self.centre if is_missing is None else np.where(is_missing, 0.0, X - self.centre)
         # Row by row, because the last digit of a matrix product depends on the number of rows.
@@ -200,7 +200,7 @@ class TreeEnsemble(Model, Nodes):
         return out
 
     def _category_sets(self) -> dict[str, Any]:
-        """Sets of categories as flat arrays."""
+        """Return the sets of categories as flat arrays."""
         if not self.categories:
             return {"first_code": None, "n_codes": None, "left_codes": None}
         first_code = np.full(len(self.feature), -1, dtype=np.int64)
@@ -216,9 +216,9 @@ class TreeEnsemble(Model, Nodes):
         return {"first_code": first_code, "n_codes": n_codes, "left_codes": np.concatenate(sets)}
 
     def shares(self) -> Floats:
-        """Compute the leaf vectors as they count in the score.
+        """Compute the contributions of the leaf vectors to the score.
 
-        The score is ``base / divisor`` plus one of them per tree.
+        The score is ``base / divisor`` plus one of these contributions per tree.
         """
         share = np.full(len(self.roots), 1.0 / self.divisor)
         if self.parts:

@@ -25,7 +25,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     """A classifier that ``fit`` and ``clone`` do not change, like a FrozenEstimator."""
 
     def fit(self, X: Any, y: Any = None, **parameters: Any) -> Self:
-        """Do nothing: the classifier is fitted already."""
+        """Do nothing, because the classifier is already fitted."""
         return self
 
     def __sklearn_clone__(self) -> Self:

@@ -32,7 +32,7 @@ class Reader:
     checks_fitted : bool
         Whether ``read`` checks that the classifier is fitted.
     takes_missing : bool
-        Whether the classifier learns where to send missing numbers. For all others they are filled in.
+        Whether the classifier accepts missing numbers. For all others, missing numbers are filled in.
     is_around : bool
         Whether the class passes the table unchanged to the classifier inside it, ``estimator``.
     """
@@ -148,7 +148,7 @@ def check_supported(estimator: Any) -> None:
 
 
 def is_linear(estimator: Any) -> bool:
-    """True for a linear classifier, fitted or not."""
+    """Return True for a linear classifier, fitted or not."""
     name, reader = _find(estimator)
     if reader is not None and not reader.is_around:
         return reader.module == "_linear_models"
@@ -175,8 +175,8 @@ def weight_parameters(estimator: Any, weight: Any) -> dict[str, Any]:
         return found
     if not has_fit_parameter(estimator, "sample_weight"):
         raise UnsupportedModelError(
-            f"{type(estimator).__name__} does not support sample_weight. Fit without weights, or fit it yourself and put it "
-            "into a FrozenEstimator."
+            f"{type(estimator).__name__} does not support sample_weight. Fit without weights, or fit it yourself and wrap "
+            "it in a FrozenEstimator."
         )
     return {"sample_weight": weight}
 
@@ -203,8 +203,8 @@ def read_model(estimator: Any, decision_threshold: float | None = None) -> Model
         One of :func:`supported_models`, alone or inside a Pipeline with encoders, imputers and scalers, a
         parameter search or FrozenEstimator.
     decision_threshold : float or None, default=None
-        For two classes: predict the second class if its probability is at least this, as with
-        :func:`fcca.models.decide_at`. None leaves the decision to the classifier.
+        For two classes: predict the second class if its probability is at least this threshold, as with
+        :func:`fcca.models.decide_at`. None uses the predictions of the classifier.
 
     Returns
     -------

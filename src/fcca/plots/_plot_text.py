@@ -88,11 +88,11 @@ def shortened(text: object, width: float, size: float = SMALL) -> str:
 def wrapped(text: object, width: float, size: float, most_lines: int) -> list[str]:
     """Break a text into lines, and cut off further lines."""
     lines, line = [], ""
-    for piece in _breakable_pieces(printable(text), width, size):
-        if line and text_width((line + piece).rstrip(), size) > width:
+    for chunk in _breakable_chunks(printable(text), width, size):
+        if line and text_width((line + chunk).rstrip(), size) > width:
             lines.append(line.rstrip())
             line = ""
-        line += piece.lstrip() if not line else piece
+        line += chunk.lstrip() if not line else chunk
     lines = [*lines, line.rstrip()] if line.strip() or not lines else lines
     if len(lines) <= most_lines:
         return lines
@@ -112,16 +112,16 @@ def some_lines(text: object, width: float, size: float, most_lines: int) -> str:
     return "\n".join(map(shown, wrapped(text, width, size, most_lines)))
 
 
-def _breakable_pieces(text: str, width: float, size: float) -> list[str]:
+def _breakable_chunks(text: str, width: float, size: float) -> list[str]:
     """Split a text where a line may break."""
-    pieces, piece = [], ""
+    chunks, chunk = [], ""
     for at, char in enumerate(text):
-        piece += char
+        chunk += char
         ends = char == " " or (char in BREAK_AFTER and not text[at + 1 : at + 2].isdigit())
-        if ends or text_width(piece, size) > width - 2 * size:
-            pieces.append(piece)
-            piece = ""
-    return [*pieces, piece] if piece else pieces
+        if ends or text_width(chunk, size) > width - 2 * size:
+            chunks.append(chunk)
+            chunk = ""
+    return [*chunks, chunk] if chunk else chunks
 
 
 def names_of_classes(classes: Iterable[Any], given: Mapping[Any, Any] | Sequence[Any] | None) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from fcca.classifier import fit_tree
+from fcca.classifier import fit_tree, resolve_fit_to
 from fcca.discretizers import BinaryRows
 from fcca.exceptions import LightWeightsWarning, UnfinishedSearchWarning
 from fcca.quality._comparison import Comparison
@@ -136,10 +136,12 @@ class _Trial:
         """Grow a tree on all training rows, or on some of them."""
         tree.set_params(time_limit=SECONDS if tree.time_limit is None else min(SECONDS, tree.time_limit))
         training = self._training if rows is None else self._training.some(rows)
+        classifier = self._comparison.classifier
+        fit_to = resolve_fit_to(classifier.fit_to, tree, self._training, classifier.discretizer_)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnfinishedSearchWarning)
             warnings.simplefilter("ignore", LightWeightsWarning)  # shown when the classifier was fitted
-            return fit_tree(tree, training, self._comparison.classifier.fit_to_)
+            return fit_tree(tree, training, fit_to)
 
     def figures(self, tree: Any) -> Figures:
         """Measure a fitted tree on the held-out rows, or cross-validate its settings."""

@@ -233,7 +233,8 @@ def certificate(tree: Any, fit_to: str = "labels") -> dict[str, Any]:
 def cost_in_words(tree: Any, fit_to: str) -> str:
     """Describe the cost of a tree without the cost per leaf."""
     if tree.criterion != "error":
-        return f"the {CRITERION_NAMES[tree.criterion]} per training row"
+        against = ", against the probabilities of the black box" if fit_to == "probability" else ""
+        return f"the {CRITERION_NAMES[tree.criterion]} per training row{against}"
     return {
         "probability": "its expected error per training row, by the probabilities of the black box",
         "labels": "the share of training rows that it gets wrong",
@@ -250,7 +251,8 @@ def _price(tree: Any, fit_to: str) -> str:
         wrong = {"probability": "Expected to be wrong on", "labels": "Wrong on", "target": "Unlike the black box on"}[fit_to]
         return f"{wrong} {said} of the training rows, plus {price} for {leaves}"
     name = CRITERION_NAMES[tree.criterion]
-    return f"{name[0].upper()}{name[1:]} of {said} per training row, plus {price} for {leaves}"
+    against = " against the probabilities of the black box" if fit_to == "probability" else ""
+    return f"{name[0].upper()}{name[1:]} of {said} per training row{against}, plus {price} for {leaves}"
 
 
 def _rounded_down(criterion: str, value: float) -> str:

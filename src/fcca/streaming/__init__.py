@@ -1,10 +1,10 @@
-"""Thresholds and trees of tables that are read in pieces."""
+"""Thresholds and trees of tables that are read in chunks."""
 
-from fcca.streaming._distill_pieces import (
+from fcca.streaming._distill_chunks import (
     Distilled as Distilled,
     distill,
     distilled as distilled,
-    parts_for_pieces as parts_for_pieces,
+    parts_for_chunks as parts_for_chunks,
 )
 from fcca.streaming._parquet import (
     ParquetTable,

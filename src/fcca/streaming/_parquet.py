@@ -1,4 +1,4 @@
-"""A table in a Parquet file, read in pieces."""
+"""A table in a Parquet file, read in chunks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROWS_AT_A_TIME = 65_536
 
 
 class ParquetTable:
-    """A Parquet file that :func:`distill` reads in pieces.
+    """A Parquet file that :func:`distill` reads in chunks.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class ParquetTable:
     columns : sequence of str, default=None
         Names of the feature columns. None uses all other columns.
     rows_at_a_time : int, default=65536
-        Maximum number of rows of a piece.
+        Maximum number of rows of a chunk.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class ParquetTable:
             )
 
     def frames(self, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
-        """Yield all rows in order, one frame per piece.
+        """Yield all rows in order, one frame per chunk.
 
         The index of a frame is the position of its rows in the file.
 

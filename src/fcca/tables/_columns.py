@@ -36,7 +36,7 @@ class Column:
     missing : bool
         Whether values may be missing.
     as_category : bool
-        Whether the classifier takes labels as a pandas categorical instead of plain objects.
+        Whether the classifier expects labels as a pandas categorical instead of plain objects.
     none_is_missing : bool
         Whether the classifier encodes a missing label as None instead of NaN.
     as_object : bool
@@ -110,7 +110,7 @@ class Columns:
         found = []
         for j, each in enumerate(raw):
             if each.is_missing.all():
-                raise InvalidInputError(f"X has no value at all in column {called(shown, j)}. Leave the column out.")
+                raise InvalidInputError(f"All values of column {called(shown, j)} in X are missing. Leave the column out.")
             labels = None if each.is_number else each.labels(called(shown, j))
             found.append(Column(None if names is None else names[j], labels, missing=bool(each.is_missing.any())))
         return cls(tuple(found))
@@ -148,7 +148,7 @@ class Columns:
         )
 
     def for_prediction(self, used: Iterable[int]) -> Columns:
-        """Columns for prediction: values may be missing, and unused columns may hold anything."""
+        """Relax the columns for prediction. Values may be missing, and unused columns may hold any values."""
         needed = set(used)
         return Columns(
             tuple(replace(c, missing=True) if j in needed else replace(c, ignored=True) for j, c in enumerate(self.columns))
@@ -168,12 +168,12 @@ class Columns:
         ----------
         X : data frame or array-like of shape (n_rows, n_features)
         labels : ndarray or None
-            Names of the rows in messages. None for their positions.
+            Names of the rows in messages. None uses their positions.
 
         Returns
         -------
         ndarray of shape (n_rows, n_features)
-            X itself if it is such an array already.
+            X itself if it is already such an array.
         """
         names = self.names if self.named else shown_names(X)
         table, raw = _split(X)
@@ -200,15 +200,15 @@ class Columns:
         return out
 
     def decode(self, table: Floats) -> Any:
-        """Decode a table into the form that a classifier takes.
+        """Decode a table into the form that a classifier expects.
 
-        Columns without names become an array, all others a data frame.
+        The result is an array if the columns have no names, and a data frame otherwise.
         """
         if not self.named and not self.has_categories:
             return table
         decoded = [self._decoded(column, table[:, j]) for j, column in enumerate(self.columns)]
         if not self.named and not any(isinstance(values, pd.Categorical) for values in decoded):
-            # A classifier fitted on an array gets an array, also of texts.
+            # A classifier fitted on an array gets an array, even of strings.
             texts = any(values.dtype == object for values in decoded)
             return np.stack([np.asarray(values, dtype=object if texts else np.float64) for values in decoded], axis=1)
         if not self.has_categories:
@@ -237,7 +237,7 @@ class Columns:
 
 
 def _index(labels: tuple[Any, ...]) -> pd.Index[Any]:
-    """Build a pandas index of unchanged labels: 1 beside 2.5 stays an integer."""
+    """Build a pandas index of unchanged labels: 1 stays an integer next to 2.5."""
     index = pd.Index(list(labels), tupleize_cols=False)
     same = all(type(a) is type(_plain(b)) for a, b in zip(index.tolist(), labels, strict=True))
     return index if same else pd.Index(list(labels), dtype=object, tupleize_cols=False)
@@ -293,7 +293,7 @@ class _RawColumn:
         return np.array([not isinstance(value, real) for value in self.values], dtype=np.bool_) & ~self.is_missing
 
     def numbers(self, name: str, rows: NDArray[Any] | None) -> Floats:
-        """Convert the values to numbers; an error names other values."""
+        """Convert the values to numbers. Raise an error that names other values."""
         if self.is_categorical:
             return _RawColumn(np.asarray(self.values, dtype=object)).numbers(name, rows)
         if not self.is_number:
@@ -312,7 +312,7 @@ class _RawColumn:
 
     @cached_property
     def _factorized(self) -> tuple[NDArray[np.intp], list[Any]]:
-        """Positions of the values in the list of distinct values; -1 for missing values."""
+        """Position of each value in the list of distinct values; -1 for missing values."""
         if self.is_categorical:
             given = self.values.cat if isinstance(self.values, pd.Series) else self.values
             return np.asarray(given.codes, dtype=np.intp), [_plain(label) for label in given.categories.tolist()]
@@ -320,7 +320,7 @@ class _RawColumn:
         return np.asarray(positions), [_plain(label) for label in distinct.tolist()]
 
     def labels(self, name: str) -> tuple[Any, ...]:
-        """Return the distinct labels, sorted unless a category dtype orders them."""
+        """Return the distinct labels, sorted unless a category dtype gives their order."""
         if self.is_categorical:
             return tuple(self._factorized[1])
         if self.kind in DATES or self.kind == "complex":
@@ -331,7 +331,7 @@ class _RawColumn:
             raise _no_labels(name) from error
 
     def codes(self, codes: dict[Any, int], name: str, rows: NDArray[Any] | None) -> Floats:
-        """Encode the values by known labels; an error names unknown ones."""
+        """Encode the values with known labels. Raise an error that names unknown labels."""
         try:
             positions, distinct = self._factorized
             code = np.array([codes.get(label, -1) for label in distinct] + [np.nan], dtype=np.float64)
@@ -355,7 +355,7 @@ def _no_numbers(name: str, kind: str) -> InvalidInputError:
 
 def _no_labels(name: str) -> InvalidInputError:
     return InvalidInputError(
-        f"X has values in column {name} that are neither numbers nor category labels, such as lists. Give texts or "
+        f"X has values in column {name} that are neither numbers nor category labels, such as lists. Give strings or "
         "numbers, or leave the column out."
     )
 
@@ -378,7 +378,7 @@ def _split(X: Any) -> tuple[Floats | None, list[_RawColumn]]:
     try:
         table = np.asarray(X)
         if table.dtype.kind in "USO" and not isinstance(X, np.ndarray):
-            table = np.array(X, dtype=object)  # otherwise numpy converts numbers next to texts to texts
+            table = np.array(X, dtype=object)  # otherwise numpy converts numbers next to strings to strings
     except ValueError as error:
         raise InvalidInputError(f"X cannot be read as a table of rows and columns: {error}.") from error
     if table.ndim != 2 or table.dtype.kind not in "USOmM":

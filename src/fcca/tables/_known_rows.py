@@ -12,7 +12,7 @@ from fcca.tables._columns import Columns
 
 
 def known_rows(columns: Columns | None, X: Any) -> NDArray[np.bool_]:
-    """Mask of the rows without unknown categories and unexpected missing values."""
+    """Return a mask of the rows without unknown categories and unexpected missing values."""
     frame = _as_frame(X)
     is_missing = frame.isna().to_numpy(dtype=np.bool_)
     if columns is None:

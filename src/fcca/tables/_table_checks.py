@@ -21,7 +21,7 @@ ROWS_SHOWN = 5
 
 
 def check_column_names(X: Any, *, numbers: bool = False) -> None:
-    """Check column names: unique texts, or pandas' default numbers 0, 1, 2, ….
+    """Check column names: unique strings, or pandas' default numbers 0, 1, 2, ….
 
     Parameters
     ----------
@@ -29,6 +29,8 @@ def check_column_names(X: Any, *, numbers: bool = False) -> None:
     numbers : bool, default=False
         Whether all names may be whole numbers.
     """
+    if type(X).__name__ == "LazyFrame":
+        raise InvalidInputError("X is a LazyFrame, which has no values yet. Give X.collect().")
     columns = getattr(X, "columns", None)
     if columns is None:
         return
@@ -37,7 +39,7 @@ def check_column_names(X: Any, *, numbers: bool = False) -> None:
         others = [name for name in names if not isinstance(name, str)]
         if others:
             raise TypeError(
-                f"Column names must be texts, got {others[0]!r} of type {type(others[0]).__name__}. "
+                f"Column names must be strings, got {others[0]!r} of type {type(others[0]).__name__}. "
                 "Rename them, for example with X.columns = X.columns.astype(str)."
             )
     repeated = [name for name, times in Counter(names).items() if times > 1]
@@ -58,7 +60,7 @@ def shown_names(X: Any) -> list[str] | None:
 
 
 def _own_names(X: Any) -> list[Any] | None:
-    """Return the names if they are all texts or all numbers."""
+    """Return the names if they are all strings or all numbers."""
     given = getattr(X, "index" if isinstance(X, pd.Series) else "columns", None)
     names = [] if given is None else list(given)
     return names if names and (all(isinstance(name, str) for name in names) or _are_numbers(names)) else None
@@ -120,7 +122,7 @@ def called(names: Sequence[str] | None, j: int) -> str:
 
 
 def listed_rows(rows: NDArray[np.intp], labels: NDArray[Any] | None) -> str:
-    """Return the names of some rows for messages; of many rows the first few."""
+    """Return the names of some rows for messages. For many rows, only the first few are named."""
     shown = ", ".join(str(row if labels is None else labels[row]) for row in rows[:ROWS_SHOWN].tolist())
     more = "" if len(rows) <= ROWS_SHOWN else f", … ({len(rows)} rows)"
     return f"row{'s' if len(rows) > 1 else ''} {shown}{more}"
@@ -135,7 +137,7 @@ def check_columns(
     table: str = "X",
     knower: str = "the classifier was fitted on",
 ) -> None:
-    """Check a table's columns by name, or else by number.
+    """Check a table's column names, or only their number if there are no names.
 
     Parameters
     ----------
@@ -163,9 +165,10 @@ def check_columns(
     surplus = [name for name in names if name not in set(known)]
     if missing or surplus:
         parts = [f"{table} lacks {_listed(missing)}"] if missing else []
-        parts += [f"{'has' if missing else f'{table} has'} {_listed(surplus)} in addition"] if surplus else []
+        parts += [f"{'also has' if missing else f'{table} also has'} {_listed(surplus)}"] if surplus else []
         raise InvalidInputError(
-            f"{knower[0].upper()}{knower[1:]} other columns: {' and '.join(parts)}. Give the same columns in the same order."
+            f"{knower[0].upper()}{knower[1:]} different columns: {' and '.join(parts)}. "
+            "Give the same columns in the same order."
         )
     at = next(j for j, (given, expected) in enumerate(zip(names, known, strict=True)) if given != expected)
     raise InvalidInputError(

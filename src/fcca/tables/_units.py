@@ -16,8 +16,8 @@ class PowerOfTwoScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Scale columns by powers of two to a range near 1.
 
     scikit-learn's trees treat values closer than 1e-7 as equal, and its scalers treat ranges below 1e-15 as constant.
-    Multiplying by a power of two is exact, so a classifier behind this scaler gets the same numbers in any unit. The
-    scale is the range of the middle half of the distinct values: one huge value does not push all others together.
+    Multiplying by a power of two is exact, so a classifier after this scaler does not depend on the units. The scale is
+    the range of the middle half of the distinct values, so a single huge value has little effect on it.
     Missing values stay missing.
 
     Attributes

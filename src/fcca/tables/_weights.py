@@ -37,6 +37,6 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int, *, may_all_be_0:
 
 
 def heaviest_label(y: NDArray[np.generic], weight: NDArray[np.float64] | None = None) -> Any:
-    """Return the label with the largest total weight; of ties the first."""
+    """Return the label with the largest total weight, the first one in a tie."""
     labels, code = np.unique(y, return_inverse=True)
     return labels.tolist()[int(np.bincount(code.ravel(), weights=weight).argmax())]

@@ -1,4 +1,4 @@
-"""Decision trees that are provably the best ones."""
+"""Decision trees that are provably optimal."""
 
 from fcca.trees._answers import TreeAnswersMixin as TreeAnswersMixin
 from fcca.trees._criteria import (

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from fcca.tables import Columns
 from fcca.trees._structure import TreeStructure
 
-# 0/1 columns may stay bytes: a table of a million rows is then not copied into eight times its size.
+# 0/1 columns may stay bytes. So a table of a million rows is not copied into eight times its size.
 ACCEPTED_TYPES = (np.float64, np.uint8, np.int8, np.bool_)
 
 
@@ -28,7 +28,7 @@ class TreeAnswersMixin:
 
     @property
     def _columns(self) -> Columns | None:
-        """Columns with categories and missing values; None where all are plain numbers."""
+        """Columns with categories and missing values; None if all are plain numbers."""
         return None
 
     def _checked_table(self, X: Any) -> NDArray[Any]:
@@ -47,7 +47,7 @@ class TreeAnswersMixin:
         return self._structure.probability[leaves]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the heaviest class of each row's leaf."""
+        """Predict the class with the largest weight in each row's leaf."""
         heaviest = self.predict_proba(X).argmax(axis=1)
         answers: NDArray[Any] = self.classes_[heaviest]
         return answers
@@ -61,8 +61,8 @@ class TreeAnswersMixin:
     def to_sklearn(self) -> DecisionTreeClassifier:
         """Convert to a fitted DecisionTreeClassifier, for ``plot_tree``, dtreeviz or shap.
 
-        Its predictions are the same, but scikit-learn's trees cast X to 32-bit floats first. A value closer to a threshold
-        than these floats can tell may go to the other side.
+        Its predictions are the same, except that scikit-learn's trees cast X to 32-bit floats first. A value very close to
+        a threshold may go to the other side.
         """
         check_is_fitted(self)
         return self._structure.to_sklearn(self.classes_, self.n_features_in_, getattr(self, "feature_names_in_", None))

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 MOST_QUESTIONS = 10_000
 MOST_BYTES = 2**32  # of the tables of pairs of questions that the search keeps
-ROWS_PER_PIECE = 65_536
+ROWS_PER_CHUNK = 65_536
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class Questions:
     feature: NDArray[np.int32]
     threshold: Floats
     answers: NDArray[np.uint8]  # rows × questions
-    at_midpoints: bool  # whether some columns are not 0/1 and were cut at all midpoints
+    at_midpoints: bool  # whether some columns are not 0/1 and were split at all midpoints
 
 
 def questions(X: NDArray[Any], n_classes: int) -> Questions:
-    """One question per 0/1 column, and one per midpoint between neighbouring values of the others."""
+    """Return one question per 0/1 column, and one per midpoint between neighbouring values of other columns."""
     answers = _zeros_and_ones(X)
     if answers is not None:
         n = X.shape[1]
@@ -39,32 +39,32 @@ def questions(X: NDArray[Any], n_classes: int) -> Questions:
     _check_number(len(feature), n_classes)
     threshold = np.concatenate(middles)
     answers = np.empty((len(X), len(feature)), dtype=np.uint8)
-    for begin in range(0, len(X), ROWS_PER_PIECE):
-        piece = slice(begin, begin + ROWS_PER_PIECE)
-        np.greater(X[piece][:, feature], threshold, out=answers[piece], casting="unsafe")
+    for begin in range(0, len(X), ROWS_PER_CHUNK):
+        chunk = slice(begin, begin + ROWS_PER_CHUNK)
+        np.greater(X[chunk][:, feature], threshold, out=answers[chunk], casting="unsafe")
     return Questions(feature, threshold, answers, at_midpoints=True)
 
 
 def _zeros_and_ones(X: NDArray[Any]) -> NDArray[np.uint8] | None:
-    """Convert X to bytes; None where it holds other values than 0 and 1."""
+    """Convert X to bytes; None if it holds values other than 0 and 1."""
     if X.dtype == np.bool_:
         return np.ascontiguousarray(X).view(np.uint8)
     if X.dtype in (np.uint8, np.int8):
         return np.ascontiguousarray(X).view(np.uint8) if X.min() >= 0 and X.max() <= 1 else None
     answers = np.empty(X.shape, dtype=np.uint8)
-    for begin in range(0, len(X), ROWS_PER_PIECE):
-        piece = X[begin : begin + ROWS_PER_PIECE]
-        ones = piece == 1
-        if not np.array_equal(ones, piece):
+    for begin in range(0, len(X), ROWS_PER_CHUNK):
+        chunk = X[begin : begin + ROWS_PER_CHUNK]
+        ones = chunk == 1
+        if not np.array_equal(ones, chunk):
             return None
-        answers[begin : begin + ROWS_PER_PIECE] = ones
+        answers[begin : begin + ROWS_PER_CHUNK] = ones
     return answers
 
 
 def _middles(values: NDArray[Any]) -> Floats:
     values = values.astype(np.float64)
     middle = values[:-1] + (values[1:] - values[:-1]) / 2
-    return np.where(middle < values[1:], middle, values[:-1])  # between adjacent floats the lower one divides them
+    return np.where(middle < values[1:], middle, values[:-1])  # between adjacent floats, the lower one is the threshold
 
 
 def _check_number(n: int, n_classes: int) -> None:
@@ -72,6 +72,6 @@ def _check_number(n: int, n_classes: int) -> None:
     if n > MOST_QUESTIONS or 16 * planes * n * n > MOST_BYTES:
         most = min(MOST_QUESTIONS, int((MOST_BYTES / (16 * planes)) ** 0.5))
         raise InvalidInputError(
-            f"The columns of X allow {n} questions, more than the {most} that can be searched with {n_classes} classes. Cut "
-            "the columns at the places that matter first, for example with FCCADiscretizer."
+            f"The columns of X allow {n} questions, more than the {most} that can be searched with {n_classes} classes. "
+            "Binarize the columns at fewer thresholds first, for example with FCCADiscretizer."
         )

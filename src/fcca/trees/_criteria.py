@@ -1,4 +1,4 @@
-"""Criteria of a tree: the cost of a leaf and the default price of a leaf."""
+"""Criteria of a tree: the cost of a leaf, and the default penalty per leaf."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Floats = NDArray[np.float64]
 
 #: Smoothing of the class probabilities of a leaf: half a row of every class.
 PRIOR = 0.5
-#: Names of the criteria, with the numbers that the core knows them by.
+#: Names of the criteria, with their numbers in the core.
 CRITERIA = {"error": 0, "gini": 1, "log_loss": 2, "evidence": 3, "error+log_loss": 4}
 #: The criteria in words.
 CRITERION_NAMES = {
@@ -20,7 +20,7 @@ CRITERION_NAMES = {
     "evidence": "negative log evidence",
     "error+log_loss": "error + ½ log-loss",
 }
-#: The paper's price of a leaf, in rows.
+#: The paper's penalty per leaf, in rows.
 ROWS_PER_LEAF = 10.0
 
 
@@ -62,11 +62,12 @@ def leaf_cost(weight: Floats, criterion: str) -> Floats:
 
 
 def default_leaf_price(criterion: str, n_classes: int, n_conditions: int, *, is_soft: bool = False) -> float:
-    """Return the price of a leaf, in units of the criterion, from the length of its description.
+    """Return the default penalty per leaf, in units of the criterion.
 
-    It is the logarithm of ``n_conditions``, the splits to choose from, plus 1 for every class probability but one, as in
-    Akaike's criterion. ``evidence`` prices the probabilities itself. ``error`` has the paper's price of ten rows. Soft
-    labels have less noise to fit, so a leaf costs half as much.
+    It is the description length of a leaf: the logarithm of ``n_conditions``, the number of possible splits, plus 1 for
+    every class probability but one, as in Akaike's criterion. The criterion ``evidence`` already includes a penalty for the
+    probabilities. ``error`` uses the paper's penalty of ten rows. Soft labels have less noise to fit, so their penalty is
+    half as large.
 
     Parameters
     ----------

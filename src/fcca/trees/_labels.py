@@ -22,7 +22,7 @@ class HardLabels:
         Positions of the classes.
     weight : ndarray of shape (n_rows,)
     n_rows : ndarray of shape (n_rows,)
-        Number of equal rows that each stands for.
+        Number of equal rows that each row stands for.
     n_classes : int
     """
 

@@ -28,47 +28,49 @@ from fcca.utils import limits_in_words, proof_in_words
 
 Floats = NDArray[np.float64]
 
-DEEPEST = 1_000_000  # a tree that could be searched is never deeper
+DEEPEST = 1_000_000  # no tree that can be searched is deeper
 MOST_LEAVES = 1_000_000
 
 
 class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
-    """The decision tree of least cost of its leaves + ``regularization`` · leaves, proven.
+    """The decision tree with the lowest cost plus penalty per leaf, proven optimal.
+
+    It minimizes the cost of the leaves divided by the training weight, plus ``regularization`` times the number of leaves.
 
     Parameters
     ----------
     max_depth : int or None, default=4
-        Longest path from the root to a leaf. None leaves the depth to ``max_leaf_nodes`` and ``regularization``.
+        Longest path from the root to a leaf. With None, only ``max_leaf_nodes`` and ``regularization`` limit the depth.
     max_leaf_nodes : int or None, default=8
-        Most leaves of the tree; None for no limit.
+        Maximum number of leaves; None for no limit.
     criterion : {"error", "gini", "log_loss", "evidence", "error+log_loss"}, default="log_loss"
-        The cost of a leaf with class weights w_k, together n. ``"error"``: the weight of all classes but the heaviest.
+        The cost of a leaf with class weights w_k, whose sum is n. ``"error"``: the weight of all classes but the largest.
         ``"gini"``: n times the Gini impurity. ``"log_loss"``: n times the log loss of the smoothed probabilities.
         ``"evidence"``: minus the log of the marginal likelihood of the labels, with a Dirichlet(½) prior on the class
         probabilities. ``"error+log_loss"``: the error plus half the log loss. Costs are divided by the training weight.
     regularization : float, default=None
-        Price of a leaf, in units of the criterion per row. None is the description length of a leaf over the training
-        weight: the logarithm of the number of conditions to split on, plus 1 for every class but one, as in Akaike's
-        criterion. ``"evidence"`` prices the classes itself, so only the split counts. ``"error+log_loss"`` takes half of
-        the sum. ``"error"`` has the paper's price of ten rows.
+        Penalty per leaf, in units of the criterion per row. None is the description length of a leaf divided by the
+        training weight. The description length is the logarithm of the number of conditions to split on, plus 1 for every
+        class but one, as in Akaike's criterion. ``"evidence"`` already includes a penalty for the classes, so only the
+        logarithm is used. ``"error+log_loss"`` uses half of the sum. ``"error"`` uses the paper's penalty of ten rows.
     min_samples_leaf : int, default=1
-        Fewest training rows of a leaf.
+        Minimum number of training rows in a leaf.
     min_weight_fraction_leaf : float, default=0.0
-        Least share of the training weight in a leaf.
+        Minimum share of the training weight in a leaf.
     class_weight : dict or "balanced", default=None
-        Weights of classes, as everywhere in scikit-learn.
+        Weights of classes, as in scikit-learn.
     time_limit : float, default=None
-        Seconds; then the best tree so far is returned, with a lower bound.
+        Maximum seconds of the search. After that, the best tree so far is returned, with a lower bound.
     max_nodes : int, default=None
-        Branches of the search; then as with ``time_limit``, but the same on every machine.
+        Maximum number of branches of the search. It works like ``time_limit``, but gives the same tree on every machine.
 
     Attributes
     ----------
     objective_, lower_bound_ : float
-        Cost of the leaves / training weight + regularization · leaves of this tree, and a proven lower bound for any tree
-        within the limits.
+        Cost of the leaves divided by the training weight, plus ``regularization`` times the number of leaves; and a proven
+        lower bound for any tree within the limits.
     gap_ : float
-        ``(objective_ - lower_bound_) / objective_``; 0 where proven optimal.
+        ``(objective_ - lower_bound_) / objective_``; 0 if proven optimal.
     is_optimal_ : bool
     n_leaves_, depth_ : int
     regularization_ : float
@@ -77,7 +79,7 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
     classes_ : ndarray
     n_features_in_ : int
     feature_names_in_ : ndarray of str
-        Only where X has column names.
+        Only if X has column names.
 
     Examples
     --------
@@ -132,14 +134,15 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Columns of 0 and 1 are taken as they are; all others are cut at every midpoint between training values.
+            Columns of 0 and 1 are used directly. All others are split at every midpoint between training values.
         y : array-like of shape (n_rows,)
             Labels of any type.
         sample_weight : array-like of shape (n_rows,), optional
-            Real numbers; weight 2 is the same as the row twice, weight 0 as leaving it out.
+            Real numbers. A row of weight 2 counts like two equal rows. A row of weight 0 is left out.
         probability : array-like of shape (n_rows, n_classes), optional
-            Class probabilities of a black box, in the order of the sorted labels. The tree is then the best one for these
-            soft labels, rounded to sixteenths, and ``objective_`` is its cost on them. The nodes count the labels.
+            Class probabilities of a black box, in the order of the sorted labels. They are rounded to sixteenths and used
+            as soft labels: the tree is the best one for them, and ``objective_`` is its cost on them. The nodes still count
+            the labels.
 
         Returns
         -------
@@ -150,7 +153,7 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
             shares = check_array(probability, dtype=np.float64, input_name="probability")
             check_consistent_length(X, shares)
             if (shares < 0).any() or not np.allclose(shares.sum(axis=1), 1):
-                raise InvalidInputError("probability must not be negative, and each row must sum to 1.")
+                raise InvalidInputError("'probability' must not have negative values, and each row must sum to 1.")
             soft = SoftLabels.of(shares, check_weights(sample_weight, len(shares)))
         return self.fit_counted(X, y, sample_weight, soft=soft)
 
@@ -162,17 +165,17 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         n_rows: NDArray[np.int64] | None = None,
         soft: SoftLabels | None = None,
     ) -> Self:
-        """Find the tree where a row of X stands for many that are equal to it.
+        """Find the tree if each row of X stands for many equal rows.
 
         Parameters
         ----------
         X, y : as in fit
         sample_weight : array-like of shape (n_rows,), optional
-            The weight of all rows that each stands for.
+            Total weight of the rows that each row stands for.
         n_rows : ndarray of shape (n_rows,), optional
-            The number of rows that each stands for; 1 where None.
+            Number of rows that each row stands for. None is 1 for each.
         soft : SoftLabels, optional
-            What the tree learns instead of the labels.
+            Soft labels that the tree learns instead of the labels.
 
         Returns
         -------
@@ -200,18 +203,18 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         return self._grow(X, labels, soft)
 
     def _grow(self, X: NDArray[Any], labels: HardLabels, learned: HardLabels | SoftLabels) -> Self:
-        """Search the best tree for what is learned, and count the labels in its nodes."""
+        """Search for the best tree for ``learned``, and count the labels in its nodes."""
         asked = questions(X, len(self.classes_))
         self.regularization_ = self._checked_regularization(learned, len(asked.feature))
         _, bound, optimal, nodes, column, left, right = self._search(asked.answers, learned)
         inner = column >= 0
         feature, threshold = np.full(len(column), -1, dtype=np.int32), np.full(len(column), np.nan)
         feature[inner], threshold[inner] = asked.feature[column[inner]], asked.threshold[column[inner]]
-        self.tree_ = TreeStructure.grown(feature, threshold, left, right, X, labels)
+        soft = learned if isinstance(learned, SoftLabels) else None
+        self.tree_ = TreeStructure.grown(feature, threshold, left, right, X, labels, soft)
         self.is_optimal_, self.n_nodes_searched_ = bool(optimal), int(nodes)
-        # The objective is that of the tree as it predicts; the sum of the search is only its guide.
-        weight = self.tree_.weight if learned is labels else self.tree_.filled(X, learned)[0]
-        cost, total = leaf_cost(weight[feature < 0], self.criterion).sum(), learned.total
+        # The objective is recomputed from the tree itself. The sum of the search only guides the search.
+        cost, total = leaf_cost(self.tree_.learned_weight[feature < 0], self.criterion).sum(), learned.total
         self.objective_ = float(max(0.0, cost) / total + self.regularization_ * self.tree_.n_leaves)
         self.lower_bound_ = self.objective_ if optimal else float(min(bound / (total * learned.units), self.objective_))
         self.gap_ = (self.objective_ - self.lower_bound_) / self.objective_ if self.objective_ > 0 else 0.0
@@ -241,14 +244,14 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
 
     def _warn_unfinished(self, asked: Questions) -> None:
         advice = (
-            f" X was cut at all {len(asked.feature)} midpoints; cutting it first where it matters, for example with "
-            "FCCADiscretizer, makes the search far smaller."
+            f" X was split at all {len(asked.feature)} midpoints. With fewer thresholds, for example from FCCADiscretizer, "
+            "the search is far smaller."
             if asked.at_midpoints
             else ""
         )
         proof = proof_in_words(self.objective_, self.lower_bound_, is_optimal=False)
         warnings.warn(
-            f"{limits_in_words(self.time_limit, self.max_nodes)} ended the search; the tree is {proof}.{advice}",
+            f"{limits_in_words(self.time_limit, self.max_nodes)} stopped the search. The tree is {proof}.{advice}",
             UnfinishedSearchWarning,
             stacklevel=4,
         )
@@ -258,20 +261,20 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         self._validate_params()
 
     def row_weights(self, y: NDArray[Any], weight: Floats) -> Floats:
-        """The weight of rows, times that of their classes.
+        """Compute the weight of each row times the weight of its class.
 
         Parameters
         ----------
         y : ndarray of shape (n_rows,)
         weight : ndarray of shape (n_rows,)
-            Without that of the classes.
+            Weights of the rows, before they are multiplied by class weights.
         """
         if self.class_weight is None:
             return weight
         weight = weight * _class_weights(self.class_weight, y, weight)
         if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.sum() > 0):
             raise InvalidInputError(
-                f"class_weight must be finite, not negative, and leave some weight in the data; got {self.class_weight}."
+                f"class_weight must be finite, not negative, and not 0 for all classes in y, got {self.class_weight}."
             )
         return weight
 
@@ -286,7 +289,7 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         if total < n_rows / 10:
             warnings.warn(
                 f"The weights of {n_rows} rows sum to {total:.4g}, so the default regularization of {regularization:.4g} "
-                "asks each leaf for a large share of them. Scale the weights to mean 1 or set regularization.",
+                "allows only leaves with a large share of the weight. Scale the weights to mean 1 or set regularization.",
                 LightWeightsWarning,
                 stacklevel=5,
             )
@@ -301,13 +304,13 @@ def _check_soft(soft: SoftLabels, n_rows: int, n_classes: int) -> None:
     """Check the shape of soft labels."""
     if soft.weight.shape != (n_rows, n_classes):
         raise InvalidInputError(
-            f"probability must have one row per row of X and one column per class of y, {(n_rows, n_classes)} in all; got "
-            f"{soft.weight.shape}."
+            "'probability' must have one row per row of X and one column per class of y. Expected the shape "
+            f"{(n_rows, n_classes)}, got {soft.weight.shape}."
         )
 
 
 def _class_weights(class_weight: dict[Any, float] | str, y: NDArray[np.generic], weight: Floats) -> Floats:
-    """Per row; balanced: every class has the same share of the weight."""
+    """Compute the class weight of each row. ``balanced`` gives every class the same share."""
     if class_weight != "balanced":
         per_row: Floats = compute_sample_weight(class_weight, y)
         return per_row

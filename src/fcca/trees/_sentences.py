@@ -1,4 +1,4 @@
-"""Objective and limits of a tree, in words."""
+"""Sentences about the objective and the limits of a tree."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fcca.utils import plain
 
 
 def amount_in_words(criterion: str, value: float) -> str:
-    """Return a value of a criterion in four digits: ``5.2 %`` of an error, ``0.312`` of others.
+    """Format a value of a criterion with four digits: ``5.2 %`` for an error, ``0.312`` for others.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def amount_in_words(criterion: str, value: float) -> str:
 
 
 def objective_in_words(tree: Any) -> str:
-    """Return the sum behind an objective: ``error 5.2 % + 3 leaves × 1 % = 8.2 %``.
+    """Describe how an objective is computed: ``error 5.2 % + 3 leaves × 1 % = 8.2 %``.
 
     Parameters
     ----------
@@ -31,11 +31,12 @@ def objective_in_words(tree: Any) -> str:
     cost = max(0.0, tree.objective_ - tree.regularization_ * tree.n_leaves_)
     leaves = f"{tree.n_leaves_} {'leaf' if tree.n_leaves_ == 1 else 'leaves'}"
     said, price, total = (amount_in_words(tree.criterion, value) for value in (cost, tree.regularization_, tree.objective_))
-    return f"{CRITERION_NAMES[tree.criterion]} {said} + {leaves} × {price} = {total}"
+    against = "" if tree.tree_.soft_weight is None else " (against the probabilities)"
+    return f"{CRITERION_NAMES[tree.criterion]} {said}{against} + {leaves} × {price} = {total}"
 
 
 def compared_trees(tree: Any) -> str:
-    """Return which trees an optimal tree is the best of: ``tree of depth at most 4 with at most 8 leaves``.
+    """Describe the trees compared: ``tree of depth at most 4 with at most 8 leaves``.
 
     Parameters
     ----------

@@ -33,7 +33,8 @@ class TreeStructure:
     feature : ndarray of shape (n_nodes,)
         Column that a node tests, -1 for a leaf.
     threshold : ndarray of shape (n_nodes,)
-        ``x > threshold`` goes to the right, the rest and missing values to the left. NaN for a leaf and for the next two.
+        ``x > threshold`` goes to the right. All other values, including missing values, go to the left. NaN for a leaf and
+        for a node that tests categories or missing values.
     left, right : ndarray of shape (n_nodes,)
         Children, -1 for a leaf.
     weight : ndarray of shape (n_nodes, n_classes)
@@ -41,9 +42,12 @@ class TreeStructure:
     n_rows : ndarray of shape (n_nodes,)
         Training rows.
     categories : dict of int to tuple of int
-        For a node that tests a set of categories, the codes that go to the right; the rest and missing values go left.
+        For a node that tests a set of categories, the codes that go to the right. All other codes and missing values go to
+        the left.
     asks_missing : frozenset of int
         Nodes that send missing values to the right and all others to the left.
+    soft_weight : ndarray of shape (n_nodes, n_classes) or None
+        Training weight of each class by the soft labels that the tree learned; None if it learned labels.
     """
 
     feature: NDArray[np.int32]
@@ -54,6 +58,7 @@ class TreeStructure:
     n_rows: NDArray[np.int64]
     categories: dict[int, tuple[int, ...]] = field(default_factory=dict)
     asks_missing: frozenset[int] = frozenset()
+    soft_weight: Floats | None = None
 
     @classmethod
     def grown(
@@ -64,14 +69,16 @@ class TreeStructure:
         right: NDArray[np.int32],
         X: Floats,
         labels: HardLabels,
+        soft: SoftLabels | None = None,
     ) -> TreeStructure:
         """Fill the nodes of a tree with the training rows that reach them."""
         empty = cls(feature, threshold, left, right, np.empty((0, 0)), np.empty(0, dtype=np.int64))
         weight, n_rows = empty.filled(X, labels)
-        return replace(empty, weight=weight, n_rows=n_rows)
+        soft_weight = None if soft is None else empty.filled(X, soft)[0]
+        return replace(empty, weight=weight, n_rows=n_rows, soft_weight=soft_weight)
 
     def filled(self, X: Floats, labels: HardLabels | SoftLabels) -> tuple[Floats, NDArray[np.int64]]:
-        """Sum the class weights and count the rows in every node; all nodes must compare with a threshold."""
+        """Sum the class weights and count the rows in every node. All nodes must compare with a threshold."""
         weight, n_rows = np.zeros((len(self.feature), labels.n_classes)), np.zeros(len(self.feature), dtype=np.int64)
         pending = [(0, np.arange(len(X)))]
         while pending:
@@ -83,7 +90,7 @@ class TreeStructure:
         return weight, n_rows
 
     def with_conditions(self, table: ThresholdTable) -> TreeStructure:
-        """Return the tree on the original columns; binary column i is the table's condition i."""
+        """Return the tree on the original columns. Binary column i is the table's condition i."""
         inner = self.feature >= 0
         column, cut = self.feature.copy(), self.threshold.copy()
         column[inner], cut[inner] = table.feature[self.feature[inner]], table.threshold[self.feature[inner]]
@@ -94,8 +101,13 @@ class TreeStructure:
 
     @property
     def has_cuts_only(self) -> bool:
-        """True where every node compares with a threshold."""
+        """True if every node compares with a threshold."""
         return not self.categories and not self.asks_missing
+
+    @property
+    def learned_weight(self) -> Floats:
+        """Training weight of each class that the cost of a leaf is computed from."""
+        return self.weight if self.soft_weight is None else self.soft_weight
 
     @property
     def share(self) -> Floats:
@@ -160,10 +172,10 @@ class TreeStructure:
         ----------
         node : int
         goes_right : bool
-            Which side.
+            Whether to describe the right side instead of the left.
         feature_names : sequence of str
         columns : Columns, optional
-            Categories and missing values; None where all columns are plain numbers.
+            Categories and missing values; None if all columns are plain numbers.
         """
         j = int(self.feature[node])
         codes = self.categories.get(node)
@@ -180,7 +192,7 @@ class TreeStructure:
     ) -> list[tuple[str, str] | None]:
         """Return the tests for the left and right side of every inner node; None for a leaf.
 
-        Below a test that only present values pass, missing values are not mentioned again.
+        Below a test that no missing value passes, missing values are not mentioned.
         """
         said: list[tuple[str, str] | None] = [None] * len(self.feature)
         pending = [(0, columns)]
@@ -197,7 +209,7 @@ class TreeStructure:
         return said
 
     def rules(self, feature_names: Sequence[str], classes: NDArray[np.generic], columns: Columns | None = None) -> list[str]:
-        """One line per leaf: its conditions, its class and that class's share."""
+        """Return one line per leaf: its conditions, its class and the share of that class."""
         lines = []
         shares = self.share
         for leaf in np.flatnonzero(self.feature < 0):
@@ -209,7 +221,7 @@ class TreeStructure:
     def path_in_words(
         self, path: list[tuple[int, bool]], feature_names: Sequence[str], columns: Columns | None
     ) -> list[str]:
-        """Return the tests of a path, each once; of several cuts on a side, the tightest."""
+        """Return the distinct tests of a path. Of several cuts on one side, only the tightest is returned."""
         is_present, is_missing, compared = set(), set(), set()
         implied = self._implied_cuts(path)
         for node, goes_right in path:
@@ -258,11 +270,11 @@ class TreeStructure:
         n_features : int
         feature_names : ndarray of str, optional
         above : ndarray of shape (n_nodes,), optional
-            The training values next above the thresholds, NaN where they are not known.
+            The smallest training values above the thresholds; NaN if unknown.
         """
         if not self.has_cuts_only:
             raise InvalidInputError(
-                "scikit-learn's trees compare with thresholds only; this tree also tests categories or missing values."
+                "scikit-learn's trees only compare with thresholds, but this tree also tests categories or missing values."
             )
         n_nodes, n_classes = self.weight.shape
         probability = self.probability
@@ -288,10 +300,11 @@ class TreeStructure:
 
 
 def _in_32_bits(threshold: Floats, above: Floats) -> Floats:
-    """Thresholds for a tree that turns values into 32-bit floats before it compares.
+    """Adjust thresholds for a tree that casts values to 32-bit floats before comparing.
 
-    A value on the threshold may become greater than it. The 32-bit float that it becomes keeps it on the left; where the
-    next training value becomes the same, 32-bit floats cannot tell the two apart, and the threshold stays.
+    The cast may make a value on the threshold greater than the threshold. So the threshold is cast as well, which keeps this
+    value on the left. If the next training value becomes the same 32-bit float, the two cannot be distinguished, and the
+    threshold stays as it is.
     """
     with np.errstate(over="ignore"):
         narrow, following = threshold.astype(np.float32), above.astype(np.float32)

@@ -9,8 +9,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 def shortest_decimal(near: float, at_least: float, below: float) -> float:
     """Return the shortest decimal number in ``[at_least, below)``.
 
-    The number has the fewest significant digits. Ties are broken by the shorter text, then by the distance to ``near``. 0
-    counts as one digit. Without a finite ``near`` inside the interval, ``near`` is returned unchanged.
+    The number has the fewest significant digits. Ties are broken by the fewest characters, then by the distance to
+    ``near``. 0 counts as one digit. If ``near`` is not finite or outside the interval, it is returned unchanged.
     """
     if not (math.isfinite(near) and at_least <= near < below):
         return near
@@ -27,6 +27,6 @@ def shortest_decimal(near: float, at_least: float, below: float) -> float:
 
 
 def plain(x: float) -> str:
-    """Return the shortest text of a number, without ``.0``."""
+    """Format a number as briefly as possible, without ``.0``."""
     text = repr(float(x))
     return text[:-2] if text.endswith(".0") else text

@@ -1,6 +1,6 @@
 """Safe file access: regular files only for input, atomic replacement for output.
 
-Each output is written to a temporary file beside its destination. ``os.replace`` then renames it. A killed run leaves every
+Each output is written to a temporary file next to its destination. ``os.replace`` then renames it. A killed run leaves every
 file either old or new, never half-written. It may leave temporary files, ``.<name>.<random>.tmp``, which can be deleted.
 """
 
@@ -60,11 +60,11 @@ def regular_content(path: Path, largest: int) -> bytes:
 
 def _check_regular(path: Path, found: os.stat_result, largest: int) -> None:
     if stat.S_ISDIR(found.st_mode):
-        raise InvalidInputError(f"{path} is a directory. Name a file.")
+        raise InvalidInputError(f"{path} is a directory. Give a file.")
     if not stat.S_ISREG(found.st_mode):
-        raise InvalidInputError(f"{path} is a device or a pipe. Copy its contents into a file and name that file.")
+        raise InvalidInputError(f"{path} is a device or a pipe. Copy its contents into a file and give that file.")
     if found.st_size > largest:
-        raise InvalidInputError(f"{path} has {found.st_size:,} bytes; files of at most {largest:,} are read.")
+        raise InvalidInputError(f"{path} has {found.st_size:,} bytes, more than the limit of {largest:,}.")
 
 
 class AtomicOutputs:
@@ -92,7 +92,7 @@ class AtomicOutputs:
     def commit(self) -> None:
         """Flush all files to disk, then rename them.
 
-        The order is that of their first ``path`` call.
+        Files are renamed in the order of their first ``path`` call.
         """
         names = [name for name, path in self._temporary.items() if path.exists()]
         names.sort(key=lambda name: name == self._last)

@@ -59,7 +59,7 @@ def parsed(text: Any, largest: int, what: str) -> Any:
 def check_length(text: str | bytes, largest: int, what: str) -> None:
     """Check the length of a document; parameters as in :func:`parsed`."""
     if len(text) > largest:
-        raise InvalidInputError(f"The document has {len(text):,} characters; {what} has at most {largest:,}.")
+        raise InvalidInputError(f"The document has {len(text):,} characters, but {what} has at most {largest:,}.")
 
 
 def _no_constant(name: str) -> NoReturn:

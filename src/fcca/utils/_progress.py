@@ -62,7 +62,7 @@ def progress_bar(label: str, total: int | None, shown: bool) -> Iterator[Update 
     total : int or None
         Amount of work. None if the function will report the total.
     shown : bool
-        If True, open a display where none is open.
+        If True, open a display if none is open.
     """
     display = _display.get()
     if display is not None:

@@ -20,7 +20,7 @@ def proof_in_words(objective: float, lower_bound: float, is_optimal: bool) -> st
 
 
 def limits_in_words(time_limit: float | None, max_nodes: int | None) -> str:
-    """Describe the limits of a search; empty without limits."""
+    """Describe the limits of a search; empty if there are none."""
     limits = [] if time_limit is None else [f"time limit of {time_limit} s"]
     limits += [] if max_nodes is None else [f"limit of {max_nodes} branches"]
     return f"The {' or the '.join(limits)}" if limits else ""

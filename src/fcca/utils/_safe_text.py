@@ -1,4 +1,4 @@
-"""Escape user texts, such as column names, for safe display."""
+"""Escape strings of the user, such as column names, for safe display."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unicodedata
 
 # Control characters, line and paragraph separators, surrogates.
 ESCAPED_CATEGORIES = frozenset({"Cc", "Zl", "Zp", "Cs"})
-# Marks that change the reading direction, so that a text could be displayed in another order.
+# Marks that change the reading direction, so that a string could be displayed in another order.
 DIRECTION_MARKS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 # The same characters, as far as json.dumps does not escape them. They occur only inside strings, where escapes are valid.
 UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -22,7 +22,7 @@ def printable(text: object) -> str:
 
 
 def type_in_words(given: object) -> str:
-    """Return the name of an object's type; ``the class X`` for a class X.
+    """Return the name of an object's type, or ``the class X`` if it is a class X.
 
     Parameters
     ----------
@@ -32,5 +32,5 @@ def type_in_words(given: object) -> str:
 
 
 def escaped_json(json_text: str) -> str:
-    """Escape unsafe characters in a JSON text for terminals and files."""
+    """Escape unsafe characters in a JSON document for terminals and files."""
     return UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", json_text)

@@ -1,4 +1,4 @@
-"""Classifiers from files. The content tells the format, and code in a file never runs."""
+"""Classifiers from files. The format is read from the content, and code in a file never runs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ from sklearn.base import is_classifier
 
 from fcca.exceptions import InvalidInputError
 from fcca.models._native import as_classifier
+from fcca.models.files._catboost_file import check_steps
 from fcca.models.files._load_errors import damage_as_invalid_input
 from fcca.models.files._model_checks import check_usable
 from fcca.models.files._skops import ZIP, library_for, load_skops
 from fcca.models.files._trial_load import try_in_child
 from fcca.utils import as_path, regular_content, without_repetition
 
-FORMATS = "skops (.skops) for scikit-learn and all others, XGBoost (.json, .ubj), LightGBM (.txt), CatBoost (.cbm, .json)"
+FORMATS = (
+    "skops (.skops) for scikit-learn and all other classifiers, XGBoost (.json, .ubj), LightGBM (.txt), "
+    "CatBoost (.cbm, .json)"
+)
 
 PICKLE_SUFFIXES = frozenset({".pkl", ".pickle", ".joblib", ".dill", ".cloudpickle"})
 # First bytes of gzip, bzip2, xz, lz4 and zlib. joblib compresses pickles with any of them.
@@ -42,7 +46,8 @@ def load_model(path: str | Path, *, trusted: bool = False) -> Any:
     Parameters
     ----------
     path : str or Path
-        A file of skops, XGBoost, LightGBM or CatBoost, of at most 4 GiB. The content tells the format, not the name.
+        A file of skops, XGBoost, LightGBM or CatBoost, of at most 4 GiB. The format is read from the content, not from the
+        name.
     trusted : bool, default=False
         Whether to skip the child process, which takes some seconds. Use it only for files that you wrote: a damaged file
         may end the process. Types in a skops file are always checked.
@@ -50,8 +55,8 @@ def load_model(path: str | Path, *, trusted: bool = False) -> Any:
     Returns
     -------
     classifier
-        A fitted classifier with ``predict``, ``predict_proba`` and ``classes_``, for :func:`fcca.read_model`. Put a
-        classifier of scikit-learn into a FrozenEstimator to keep it from being fitted again.
+        A fitted classifier with ``predict``, ``predict_proba`` and ``classes_``, for :func:`fcca.read_model`. Wrap a
+        scikit-learn classifier in a FrozenEstimator to prevent refitting.
 
     Raises
     ------
@@ -181,7 +186,7 @@ def _json_format(path: Path, content: bytes) -> tuple[str, Load]:
         return "a CatBoost model", _load_catboost_json
     keys = ", ".join(repr(key) for key in list(document)[:5]) or "nothing"
     raise InvalidInputError(
-        f"{path} is JSON, but neither of XGBoost nor of CatBoost: it has {keys}. Supported formats: {FORMATS}."
+        f"{path} is JSON, but written neither by XGBoost nor by CatBoost: it has {keys}. Supported formats: {FORMATS}."
     )
 
 
@@ -193,7 +198,7 @@ def _load_xgboost(path: Path, content: bytes) -> Any:
 
 
 def _check_parents(gradient_booster: dict[str, Any]) -> None:
-    """Check the parents of the nodes; XGBoost reads outside its arrays for others, and may or may not crash."""
+    """Check the parents of the nodes. For invalid ones, XGBoost reads outside its arrays and may crash."""
     model = gradient_booster.get("gbtree", gradient_booster)["model"]
     for tree in model.get("trees", ()):
         parents = np.array(tree["parents"])
@@ -212,6 +217,7 @@ def _load_lightgbm(path: Path, content: bytes) -> Any:
 
 def _load_catboost(path: Path, content: bytes) -> Any:
     model = library_for(path, "catboost").CatBoost()
+    check_steps(content)
     model.load_model(blob=content)
     return model
 

@@ -111,7 +111,7 @@ def _is_forest(part: Any) -> bool:
 
 
 def _is_boosting(part: Any) -> bool:
-    """Check that each round has as many trees as there are scores."""
+    """Check that each round has one tree per score."""
     n_outputs = 1 if len(part.classes_) == 2 else len(part.classes_)
     stages = part.estimators_
     if not (isinstance(stages, np.ndarray) and stages.ndim == 2 and stages.shape[1] == n_outputs and len(stages)):

@@ -1,4 +1,4 @@
-"""skops files: audited before objects are created, and checked before they are used."""
+"""skops files: types are audited before objects are created, and objects are checked before use."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def load_skops(path: Path, content: bytes, trusted: Collection[str] = TRUSTED_TY
         For messages.
     content : bytes
     trusted : collection of str
-        Types that the file may hold, in addition to those that skops trusts.
+        Types that the file may hold, besides the types that skops trusts.
     """
     what = "a skops file"
     skops = skops_library(path)
@@ -105,7 +105,7 @@ def load_skops(path: Path, content: bytes, trusted: Collection[str] = TRUSTED_TY
     refused = sorted(set(unknown).difference(trusted))
     if refused:
         raise InvalidInputError(
-            f"{path} holds types that are not known to be harmless: {', '.join(refused)}. If you trust it, load it yourself "
+            f"{path} holds types that are not known to be safe: {', '.join(refused)}. If you trust it, load it yourself "
             "with skops.io.load(file, trusted=[…]) and pass the classifier."
         )
     with damage_as_invalid_input(path, what):

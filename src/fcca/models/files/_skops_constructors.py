@@ -79,7 +79,7 @@ def _check_keys(state: dict[str, Any]) -> None:
     if not isinstance(content, list) or not all(
         isinstance(one, dict) and one.get("__loader__") == "TypeNode" and _is_among(_name(one), KEYS) for one in content
     ):
-        raise ValueError("it has a dictionary whose keys are neither texts nor numbers")
+        raise ValueError("it has a dictionary whose keys are neither strings nor numbers")
 
 
 def _name(state: dict[str, Any]) -> str:

@@ -56,8 +56,8 @@ def try_in_child(load: Load, path: Path, content: bytes, what: str) -> None:
     Raises
     ------
     InvalidInputError, UnsupportedModelError
-        The errors of ``load`` in the child. An InvalidInputError also if the child crashes, exceeds the time limit, or needs
-        too much memory for the size of the file.
+        The errors of ``load`` in the child. An InvalidInputError is also raised if the child crashes, exceeds the time
+        limit, or needs too much memory for the size of the file.
     MemoryError
         If this process has less memory than the child needs.
     """
@@ -96,7 +96,7 @@ def _run(arguments: list[str], content: bytes, seconds: float) -> subprocess.Com
 
 def _failed(path: Path, what: str, how: str) -> InvalidInputError:
     return InvalidInputError(
-        f"{path} looks like {what}, but it cannot be loaded: the child process that tried it {how}. The file is probably "
+        f"{path} looks like {what}, but it cannot be loaded: the child process that loaded it {how}. The file is probably "
         "damaged. Save it again. If you trust it, skip the child process: trusted=True in Python, --trust-model-file on the "
         "command line."
     )
@@ -118,7 +118,7 @@ def _memory_limit() -> float:
 
 
 def child(module: str, function: str, path: str, memory: str, seconds: str) -> NoReturn:
-    """Load the content on standard input; the exit code tells the outcome."""
+    """Load the content from standard input. The exit code is the outcome."""
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as report:
         os.dup2(2, 1)  # output of libraries goes to standard error
         try:

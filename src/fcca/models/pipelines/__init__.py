@@ -1,1 +1,1 @@
-"""Pipelines: models of the raw columns behind steps, and steps added for raw tables."""
+"""Pipelines: models of the raw columns before the steps, and steps added for raw tables."""

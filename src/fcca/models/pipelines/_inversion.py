@@ -94,7 +94,7 @@ class FittedSteps:
         return Columns(tuple(columns))
 
     def evaluated(self, columns: Columns, table: Floats, needed: NDArray[np.bool_] | None = None) -> Table:
-        """Transform an encoded raw table by the steps; columns that are not needed may hold anything."""
+        """Transform an encoded raw table with the steps. Columns that are not needed may hold any values."""
         decoded = columns.decode(table)
         if isinstance(decoded, pd.DataFrame):
             out = Table(np.asarray(decoded.iloc[:, j]) for j in range(self.n))

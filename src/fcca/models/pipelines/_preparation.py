@@ -35,7 +35,7 @@ class _InnerClassifier:
     path : str
         Prefix of its parameters in the outer estimator.
     ready : bool
-        Whether it is fitted already, or has steps that handle labels and missing values.
+        Whether it is already fitted, or has steps that handle labels and missing values.
     scaled : bool
         Whether a scaler comes before it.
     """
@@ -67,8 +67,8 @@ def prepared(estimator: Any, columns: Columns) -> Any:
 
     HistGradientBoostingClassifier and the boosting of other libraries split by category: they get the list of the columns
     of categories. All other classifiers get one column per category, and one for missing labels if there are any.
-    Classifiers that support missing numbers get them. For all others, missing numbers are replaced by the column's median,
-    with a further column that marks them. The median is unweighted.
+    Classifiers that support missing numbers get the numbers unchanged. For all others, missing numbers are replaced with
+    the column's median, and a further column marks them. The median is unweighted.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def _has_own_categories(estimator: Any) -> bool:
 
 
 def _native(inner: _InnerClassifier, columns: Columns) -> tuple[str, dict[str, Any]] | None:
-    """Return the coder's output and the parameters for splits by category; None without these."""
+    """Return the coder's output and the parameters for splits by category; None if not supported."""
     chosen = np.flatnonzero(columns.is_category).tolist()
     most = max(len(column.categories) for column in columns if column.categories is not None)
     name = type(inner.estimator).__name__

@@ -305,9 +305,9 @@ def check_step(step: Any) -> None:
 
 
 def step_weights(step: Any, weight: Any, *, routed: bool = True) -> dict[str, Any]:
-    """Return the parameters of a step's fit for row weights; empty if weights change nothing.
+    """Return the parameters of a step's fit for row weights; empty if weights have no effect.
 
-    SimpleImputer takes no weights: its fill values are those of the unweighted rows.
+    SimpleImputer does not accept weights. It computes its fill values from the unweighted rows.
 
     Parameters
     ----------
@@ -337,12 +337,12 @@ def step_weights(step: Any, weight: Any, *, routed: bool = True) -> dict[str, An
         raise UnsupportedModelError(
             f"{name} does not support sample_weight, and {what} rows. Use "
             f"{'OneHotEncoder without them' if 'Encoder' in name else 'StandardScaler or MinMaxScaler'}, or fit the "
-            "pipeline yourself and put it into a FrozenEstimator."
+            "pipeline yourself and wrap it in a FrozenEstimator."
         )
     if not routed:
         raise UnsupportedModelError(
             f"ColumnTransformer does not pass sample_weight to {name}. Use MinMaxScaler instead, put {name} before or after "
-            "the ColumnTransformer, or fit the pipeline yourself and put it into a FrozenEstimator."
+            "the ColumnTransformer, or fit the pipeline yourself and wrap it in a FrozenEstimator."
         )
     return {"sample_weight": weight}
 
@@ -350,7 +350,7 @@ def step_weights(step: Any, weight: Any, *, routed: bool = True) -> dict[str, An
 def _branches(step: Any, n: int) -> list[tuple[Any, list[int], slice]]:
     """List the parallel steps with their input columns and output slices.
 
-    In a FeatureUnion, the slices are unknown before the outputs are.
+    In a FeatureUnion, the slices are unknown until the outputs are computed.
     """
     if _leaf_name(step) == "FeatureUnion":
         return [(inner, list(range(n)), slice(0)) for _, inner in step.transformer_list if inner != "drop"]
@@ -381,7 +381,7 @@ def trace(step: Any, traces: list[Trace], facts: RawColumnFacts) -> list[Trace]:
 
 
 def transform(step: Any, table: Table, needed: NDArray[np.bool_] | None = None) -> Table:
-    """Transform a table by a fitted step.
+    """Transform a table with a fitted step.
 
     Parameters
     ----------

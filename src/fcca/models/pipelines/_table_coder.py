@@ -15,7 +15,7 @@ from fcca.tables import Columns
 
 
 class TableCoder(TransformerMixin, BaseEstimator):
-    """Replace labels by their positions in sorted order; numbers and missing values stay.
+    """Replace labels with their positions in sorted order. Numbers and missing values stay.
 
     It takes the same tables as :meth:`fcca.tables._columns.Columns.of_table`.
 
@@ -57,7 +57,7 @@ class TableCoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64] | pd.DataFrame:
-        """Replace labels by numbers."""
+        """Replace labels with numbers."""
         check_is_fitted(self)
         validate_data(self, X, skip_check_array=True, reset=False)
         codes = self.columns_.encode(X)

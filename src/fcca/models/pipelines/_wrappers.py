@@ -26,14 +26,14 @@ def as_fitted_on(estimator: Any, X: Floats, columns: Columns | None = None) -> A
     ----------
     estimator : fitted classifier or transformer
     X : ndarray of shape (n_rows, n_features)
-        Rows, encoded by ``columns`` if these are given.
+        Rows, encoded with ``columns`` if given.
     columns : Columns or None
-        Columns to decode the rows with.
+        Columns for decoding the rows.
 
     Returns
     -------
     ndarray or DataFrame
-        With column names if the estimator was fitted on names.
+        The rows, with column names if the estimator was fitted on names.
     """
     names = fitted_names(estimator)
     if columns is not None and (columns.named or columns.has_categories):

@@ -31,7 +31,7 @@ class Calibrated(Link):
     Attributes
     ----------
     calibrators : tuple
-        Fitted on the same model; their probabilities are averaged.
+        Calibrators fitted on the same model. Their probabilities are averaged.
     method : str
         'sigmoid', 'isotonic' or 'temperature'.
     link : Link or None
@@ -43,11 +43,11 @@ class Calibrated(Link):
     link: Link | None
 
     def second_class(self, score: Floats) -> Floats:
-        """Probability of the second class."""
+        """Return the probability of the second class."""
         return self.both_classes(score)[:, 1]
 
     def both_classes(self, score: Floats) -> Floats:
-        """Probabilities of the two classes."""
+        """Return the probabilities of the two classes."""
         largest = np.finfo(np.float64).max
         score = np.clip(score, -largest, largest)
         mean = np.zeros((len(score), 2))
@@ -85,7 +85,7 @@ def check(estimator: Any) -> None:
 
 
 def weights(estimator: Any, weight: Any) -> dict[str, Any]:
-    """Pass weights on, unless they would reach the calibration only."""
+    """Pass weights on. Raise an error if they would reach only the calibration."""
     inner = estimator._get_estimator()
     if not isinstance(inner, FrozenEstimator) and not has_fit_parameter(inner, "sample_weight"):
         raise UnsupportedModelError(

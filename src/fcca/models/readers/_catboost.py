@@ -24,7 +24,7 @@ from fcca.tables import Column, Columns
 LOSSES = ("Logloss", "MultiClass", "MultiClassOneVsAll")
 OTHER_FEATURES = {"text_features": "text", "embedding_features": "embedding"}
 
-# A split by number or by category: the position of the feature among those of its kind, and the border or the hash.
+# A split by number or by category: the position of the feature among features of its kind, and the border or the hash.
 Split = tuple[bool, int, float]
 
 
@@ -262,5 +262,5 @@ class CatBoostModel(NativeClassifier):
         return self._outputs(X, "Class").ravel()
 
     def predict_proba(self, X: Any) -> NDArray[np.floating[Any]]:
-        """Probabilities of all classes."""
+        """Return the probabilities of all classes."""
         return self._outputs(X, "Probability")

@@ -24,7 +24,7 @@ class DecidedAt(FittedClassifier):
     """A fitted classifier of two classes with a decision threshold.
 
     It predicts the second class if its probability is at least the threshold. Use :func:`decide_at` to create it. ``fit``
-    changes nothing, and ``clone`` returns the same object.
+    does nothing, and ``clone`` returns the same object.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def decide_at(estimator: Any, threshold: float) -> DecidedAt:
         Anything with ``predict_proba`` that :func:`fcca.read_model` reads. For an unfitted classifier, use scikit-learn's
         ``FixedThresholdClassifier``.
     threshold : float
-        The second class is predicted if its probability is at least this.
+        The second class is predicted if its probability is at least this threshold.
 
     Returns
     -------

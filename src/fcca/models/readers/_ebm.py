@@ -25,7 +25,7 @@ class InterpretLogistic(Logistic):
     """Log-odds of the second class, converted to probabilities by interpret."""
 
     def both_classes(self, score: Floats) -> Floats:
-        """Probabilities of the two classes."""
+        """Return the probabilities of the two classes."""
         # Imported by name, so that type checks of this file do not need interpret.
         probabilities: Floats = import_module("interpret.utils").inv_link(score, "logit")
         return probabilities
@@ -102,7 +102,7 @@ def _is_number(label: str) -> bool:
 
 @dataclass(frozen=True)
 class SpelledColumn(OpenColumn):
-    """A column whose classifier keeps numbers as texts: 2 and 2.0 are both the text 2."""
+    """A column whose classifier keeps numbers as strings: 2 and 2.0 are both the string 2."""
 
     def labels_in(self, values: pd.Series[Any], name: str) -> ColumnLabels:
         """Match the labels of a table with this column's categories."""
@@ -115,7 +115,7 @@ class SpelledColumn(OpenColumn):
         if unknown:
             raise InvalidInputError(
                 f"{unknown[0]!r} of column {name} is an unknown category for the ExplainableBoostingClassifier. Known "
-                f"categories: {', '.join(known)}. Give one of these, or fit it on texts."
+                f"categories: {', '.join(known)}. Give one of these, or fit the classifier on strings."
             )
         return ColumnLabels(labels, np.array([known[text] for text in spelled], dtype=np.int64), False)
 

@@ -27,8 +27,8 @@ Floats = NDArray[np.float64]
 
 def _cannot_average(owner: Any, inner: Any) -> UnsupportedModelError:
     return UnsupportedModelError(
-        f"{type(owner).__name__} averages the probabilities of {type(unwrapped(inner)).__name__}, which are no averages of "
-        "leaves, so the result is no sum over trees. Supported inside it: DecisionTreeClassifier, ExtraTreeClassifier, "
+        f"{type(owner).__name__} averages the probabilities of {type(unwrapped(inner)).__name__}, which are not averages of "
+        "leaves, so the result is not a sum over trees. Supported inside it: DecisionTreeClassifier, ExtraTreeClassifier, "
         "RandomForestClassifier, ExtraTreesClassifier, and BaggingClassifier of single trees. Or explain the classifiers "
         "one by one."
     )
@@ -106,7 +106,7 @@ def read_adaboost(estimator: Any) -> TreeEnsemble:
     for inner, weight in zip(estimator.estimators_, estimator.estimator_weights_, strict=False):
         model, votes = _read_votes(estimator, inner)
         if n_classes == 2:
-            # The vote for the second class minus that for the first, its negative: exactly twice the weight.
+            # The vote for the second class minus the vote for the first, its negative: exactly twice the weight.
             value = np.where(model.classes[votes] == classes[1], 2 * weight, -2 * weight)[:, None]
         else:
             value = np.where(model.classes[votes][:, None] == classes, weight, -1 / (n_classes - 1) * weight)
@@ -190,7 +190,7 @@ def weights_voting(estimator: Any, weight: Any) -> dict[str, Any]:
         if not isinstance(inner, FrozenEstimator) and not has_fit_parameter(inner, "sample_weight"):
             raise UnsupportedModelError(
                 f"VotingClassifier passes weights to all of its classifiers, but {type(inner).__name__} does not support "
-                "sample_weight. Fit without weights, or fit it yourself and put it into a FrozenEstimator."
+                "sample_weight. Fit without weights, or fit it yourself and wrap it in a FrozenEstimator."
             )
     return {"sample_weight": weight}
 

@@ -24,7 +24,7 @@ def read(estimator: Any) -> TreeEnsemble:
             f"{type(estimator).__name__} was fitted on {estimator.n_outputs_} columns of labels, but one is expected. Fit "
             "one classifier per column of y."
         )
-    # One score per class, also for two classes: the largest average wins, and of ties the first.
+    # One score per class, also for two classes: the largest average wins, and the first class in a tie.
     n_classes = int(estimator.n_classes_)
     trees = getattr(estimator, "estimators_", [estimator])
     structures = [tree.tree_ for tree in trees]

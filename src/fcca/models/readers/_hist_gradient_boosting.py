@@ -16,7 +16,7 @@ from fcca.tables import Column, Columns
 
 
 def _nodes(predictor: Any, output: int, n_outputs: int, order: NDArray[np.int64], columns: Columns) -> Nodes:
-    """Read the nodes of a tree; ``order`` maps the tree's columns to the table's."""
+    """Read the nodes of a tree; ``order`` maps the tree's columns to the table's columns."""
     nodes = predictor.nodes
     leaf = nodes["is_leaf"].astype(bool)
     value = np.zeros((len(nodes), n_outputs))
@@ -62,7 +62,7 @@ def _column(name: str | None, found: NDArray[Any]) -> Column:
     if numbers and found.dtype == object:
         raise UnsupportedModelError(
             f"HistGradientBoostingClassifier was fitted on a column of objects ({name!r}) whose categories are all numbers, "
-            "but it cannot predict numbers in such a column. Give it a number dtype or pandas' category dtype and fit again."
+            "but it cannot predict numbers in such a column. Give it a numeric dtype or pandas' category dtype and refit."
         )
     return Column(name, tuple(labels), missing=True, as_category=not numbers and not none, none_is_missing=none)
 

@@ -33,7 +33,7 @@ class PlainLogistic(Logistic):
     """Log-odds of the second class, by the formula ``1 / (1 + exp(-x))``."""
 
     def both_classes(self, score: Floats) -> Floats:
-        """Probabilities of the two classes."""
+        """Return the probabilities of the two classes."""
         second = logistic(score, self.steepness)
         return np.column_stack([1.0 - second, second])
 
@@ -58,7 +58,7 @@ class OneAgainstRest(Link):
     steepness: float = 1.0
 
     def every_class(self, scores: Floats) -> Floats:
-        """Probabilities of all classes."""
+        """Return the probabilities of all classes."""
         probabilities: Floats = expit(self.steepness * scores)
         return probabilities
 

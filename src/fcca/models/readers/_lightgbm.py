@@ -149,8 +149,8 @@ def _largest_sent_left(native: Floats) -> Floats:
 def _missing_left(native: Floats, decision: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return whether a missing value goes to the left.
 
-    It goes to the default side of the node, or counts as zero if no training value was missing. It is in no set of
-    categories.
+    It goes to the default side of the node, or counts as zero if no training value was missing. A set of categories never
+    contains it.
     """
     by_default = decision >> MISSING_SHIFT == MISSING_IS_NAN
     missing_left = np.where(by_default, (decision & DEFAULT_LEFT) > 0, native >= 0)
@@ -158,7 +158,7 @@ def _missing_left(native: Floats, decision: NDArray[np.int64]) -> NDArray[np.boo
 
 
 def _check_zeros(native: Floats, decision: NDArray[np.int64]) -> None:
-    """Check that zeros go to the same side as by the cut."""
+    """Check that zeros go to the side that the cut implies."""
     zero_is_missing = (decision >> MISSING_SHIFT == MISSING_IS_ZERO) & (decision & CATEGORICAL == 0)
     if np.any(zero_is_missing & (((decision & DEFAULT_LEFT) > 0) != (native >= 0))):
         _refuse_zero_as_missing()
@@ -306,11 +306,11 @@ class LightGBMBooster(NativeClassifier):
         _check_objective(_SavedLightGBM.of(self.booster, n_iterations=1).objective)
 
     def predict(self, X: Any) -> NDArray[np.generic]:
-        """Predict the class with the largest probability; of ties the first."""
+        """Predict the class with the largest probability, the first one in a tie."""
         predicted: NDArray[np.generic] = np.argmax(self.predict_proba(X), axis=1)
         return predicted
 
     def predict_proba(self, X: Any) -> NDArray[np.floating[Any]]:
-        """Probabilities of all classes."""
+        """Return the probabilities of all classes."""
         outputs = np.asarray(self.booster.predict(self._columns(X, by_category=bool(self.booster.pandas_categorical))))
         return outputs if outputs.ndim > 1 else np.column_stack([1.0 - outputs, outputs])

@@ -16,7 +16,7 @@ from fcca.models.readers._one_vs_rest import EachAgainstRest
 
 
 def read(estimator: Any) -> LinearModel:
-    """Read a fitted linear classifier: one score for two classes, else one per class."""
+    """Read a fitted linear classifier: one score for two classes, otherwise one per class."""
     n_classes = len(estimator.classes_)
     n_outputs = 1 if n_classes <= 2 else n_classes
     coef = estimator.coef_
@@ -54,9 +54,9 @@ def _link_of_two(estimator: Any) -> Link:
         return Clipped()
     if isinstance(estimator, SVC) and estimator.probability is True:
         return NoProbability(
-            reason="SVC(probability=True) fits its probabilities by an internal cross-validation and rounds them in its "
-            "way. Use response_method='decision_function', or calibrate SVC(kernel='linear') by CalibratedClassifierCV with "
-            "ensemble=False."
+            reason="SVC(probability=True) fits its probabilities by an internal cross-validation and rounds them "
+            "differently. Use response_method='decision_function', or calibrate SVC(kernel='linear') by "
+            "CalibratedClassifierCV with ensemble=False."
         )
     return Logistic()
 

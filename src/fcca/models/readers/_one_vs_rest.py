@@ -42,7 +42,7 @@ class EachAgainstRest(Link):
     last_of_equals: bool = False
 
     def every_class(self, scores: Floats) -> Floats:
-        """Probabilities of all classes."""
+        """Return the probabilities of all classes."""
         each = np.column_stack([link.second_class(scores[:, k]) for k, link in enumerate(self.links)])
         total = each.sum(axis=1, keepdims=True)
         each = np.where(total == 0, 1.0, each)

@@ -40,7 +40,7 @@ class XGBoostLogistic(Logistic):
     objective: str = "binary:logistic"
 
     def second_class(self, score: Floats) -> NDArray[Any]:
-        """Probability of the second class."""
+        """Return the probability of the second class."""
         return _transformed(self.objective, score)
 
 
@@ -49,7 +49,7 @@ class SinglePrecisionLogistic(Logistic):
     """Log-odds of the second class, converted to float32 probabilities by XGBoostBooster."""
 
     def second_class(self, score: Floats) -> NDArray[Any]:
-        """Probability of the second class."""
+        """Return the probability of the second class."""
         probability: NDArray[Any] = expit(score.astype(np.float32))
         return probability
 
@@ -160,7 +160,7 @@ def _check_missing(estimator: Any) -> None:
 
 
 def _n_iterations(booster: Any) -> int:
-    """Return the number of iterations for predictions, after early stopping; 0 for all."""
+    """Return the number of iterations used for predictions; 0 means all."""
     best = booster.attr("best_iteration")
     return 0 if best is None else int(best) + 1
 
@@ -221,7 +221,7 @@ def _leaf_values(
 ) -> NDArray[np.float32]:
     """Compute the contributions of leaves.
 
-    DART adds the base, subtracts it again, and weights the rounded difference.
+    DART adds and then subtracts the base score, and weights the rounded difference.
     """
     return value if weight is None else ((base + value) - base) * weight
 
@@ -282,7 +282,7 @@ def _link(objective: str) -> Link:
 
 
 def _left(column: Column, right: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the codes sent to the left, given those sent right."""
+    """Return the codes sent to the left, given the codes sent to the right."""
     labels = column.categories or ()
     native = np.array(labels[:-1], dtype=np.int64) if isinstance(column, CodedColumn) else np.arange(len(labels))
     left = np.flatnonzero(~np.isin(native, right))
@@ -364,7 +364,7 @@ class XGBoostBooster(NativeClassifier):
         _check_objective(self._parameters()[0])
 
     def _parameters(self) -> tuple[str, int]:
-        """Objective and number of classes, 0 for two."""
+        """Read the objective and the number of classes, 0 for two."""
         learner = json.loads(self.booster.save_config())["learner"]
         return learner["objective"]["name"], int(learner["learner_model_param"]["num_class"])
 
@@ -389,7 +389,7 @@ class XGBoostBooster(NativeClassifier):
         return (outputs > (0.0 if objective == "binary:logitraw" else 0.5)).astype(np.intp)
 
     def predict_proba(self, X: Any) -> NDArray[np.floating[Any]]:
-        """Probabilities of all classes."""
+        """Return the probabilities of all classes."""
         objective, _ = self._parameters()
         outputs = self._outputs(X, margin=objective in ("binary:logitraw", "multi:softmax"))
         if objective == "multi:softmax":

@@ -23,18 +23,18 @@ fcca.tree = (() => {
   }
   const tail = (condition) => condition.text.slice(data.columns[condition.column].name.length);
 
-  // Break a text into lines between words. The kept end stays in one piece if possible. With too many lines, the last one is
+  // Break a text into lines between words. The kept end stays in one chunk if possible. With too many lines, the last one is
   // shortened.
   function wrap(text, width, font, most, kept = "") {
     pen.font = `${font} ${FAMILY}`;
-    const fits = (piece) => pen.measureText(piece.trim()).width <= width;
+    const fits = (chunk) => pen.measureText(chunk.trim()).width <= width;
     if (fits(text)) return [text];
     const whole = kept && fits(kept) ? kept : "", lines = [""];
-    const pieces = text.slice(0, text.length - whole.length).match(/[^\s_\-/,;.:]*[\s_\-/,;.:]+|[^\s_\-/,;.:]+/g) || [];
-    for (let piece of [...pieces, whole]) {
-      if (fits(lines[lines.length - 1] + piece)) { lines[lines.length - 1] += piece; continue; }
+    const chunks = text.slice(0, text.length - whole.length).match(/[^\s_\-/,;.:]*[\s_\-/,;.:]+|[^\s_\-/,;.:]+/g) || [];
+    for (let chunk of [...chunks, whole]) {
+      if (fits(lines[lines.length - 1] + chunk)) { lines[lines.length - 1] += chunk; continue; }
       if (lines[lines.length - 1]) lines.push("");
-      for (const letter of fits(piece) ? [piece] : piece) {
+      for (const letter of fits(chunk) ? [chunk] : chunk) {
         if (!fits(lines[lines.length - 1] + letter)) lines.push("");
         lines[lines.length - 1] += letter;
       }

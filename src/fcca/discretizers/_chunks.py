@@ -1,4 +1,4 @@
-"""Tables in pieces: one piece in memory, or several that are read in turn."""
+"""Tables in chunks: one chunk in memory, or several chunks read one after the other."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from fcca.utils import progress_bar
 T = TypeVar("T")
 
 
-class Pieces(ABC):
-    """A table in pieces, wherever they are.
+class Chunks(ABC):
+    """A table in chunks, in this process or elsewhere.
 
     Attributes
     ----------
     in_memory : EncodedRows or None
-        All rows, where the table is one piece in memory.
+        All rows, if the table is one chunk in memory.
     keep : callable or None
-        Takes the result of the search of each piece, where pieces are searched in this process and in order.
+        Called with the search result of each chunk, if chunks are searched in this process and in order.
     """
 
     in_memory: EncodedRows | None = None
@@ -30,44 +30,44 @@ class Pieces(ABC):
 
     @abstractmethod
     def first(self) -> Any:
-        """Some raw rows, which tell the columns."""
+        """Return some raw rows, from which the columns are read."""
 
     @abstractmethod
     def sum(self, label: str, stage: Callable[..., T | None], *given: Any) -> T:
-        """Apply a stage to every piece, and add up its results.
+        """Apply a stage to every chunk, and sum the results.
 
         Parameters
         ----------
         label : str
             Name of the stage, for the progress bar.
         stage : callable
-            Takes a piece and ``given``; returns None for a piece without rows.
+            Takes a chunk and ``given``. It returns None for a chunk without rows.
         *given : object
         """
 
 
-class LocalPieces(Pieces):
-    """A table in pieces that this process reads in turn.
+class LocalChunks(Chunks):
+    """A table in chunks that this process reads one after the other.
 
     Parameters
     ----------
     source : iterable of Rows or EncodedRows
-        Starts again each time it is iterated over.
+        The chunks. Each iteration over it yields all of them.
     n_rows : int or None
-        Number of rows for the progress bar, where it is known.
+        Number of rows for the progress bar, if known.
     verbose : bool, default=False
-        Whether to show one.
+        Whether to show a progress bar.
     """
 
     def __init__(self, source: Iterable[Rows | EncodedRows], n_rows: int | None, *, verbose: bool = False) -> None:
         self.source, self.n_rows, self.verbose = source, n_rows, verbose
 
     def first(self) -> Any:
-        """The first piece with rows."""
+        """Return the first chunk with rows."""
         return _some(next((rows.X for rows in self.source if n_rows_of(rows.X)), None))
 
     def sum(self, label: str, stage: Callable[..., T | None], *given: Any) -> T:
-        """Apply a stage to every piece, and add up its results."""
+        """Apply a stage to every chunk, and sum the results."""
 
         def results() -> Iterator[T]:
             done = 0
@@ -83,8 +83,8 @@ class LocalPieces(Pieces):
         return _some(summed(results()))
 
 
-class MemoryPieces(LocalPieces):
-    """A table in memory: one piece, whose search results are kept.
+class MemoryChunks(LocalChunks):
+    """A table in memory: one chunk, whose search results are kept.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class MemoryPieces(LocalPieces):
     Attributes
     ----------
     results : list of SearchResult
-        One entry, once the rows have been searched.
+        One entry after the rows have been searched.
     """
 
     def __init__(self, rows: EncodedRows) -> None:
@@ -104,16 +104,16 @@ class MemoryPieces(LocalPieces):
 
 
 def _some(result: T | None) -> T:
-    """A result; raises where no piece had any rows."""
+    """Return the result. Raise an error if no chunk had any rows."""
     if result is None:
         raise InvalidInputError("There are no rows to learn from.")
     return result
 
 
 def summed(parts: Iterator[T]) -> T | None:
-    """Add up parts in pairs of about the same size.
+    """Sum the parts in pairs of about the same size.
 
-    Sums that grow are then not copied often.
+    So a growing sum is not copied for every part.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def summed(parts: Iterator[T]) -> T | None:
     Returns
     -------
     sum
-        None where there are no parts.
+        None if there are no parts.
     """
     waiting: list[tuple[int, Any]] = []
     for part in parts:

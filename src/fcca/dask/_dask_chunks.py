@@ -11,7 +11,7 @@ import numpy as np
 from dask.callbacks import Callback
 
 from fcca.dask._partitions import Delayed, PartitionedTable
-from fcca.discretizers import Pieces, Rows, summed
+from fcca.discretizers import Chunks, Rows, summed
 from fcca.exceptions import InvalidInputError
 from fcca.utils import progress_bar
 
@@ -23,8 +23,8 @@ ROWS_OF_FIRST = 100
 OF_DISTRIBUTED = ("dask.distributed", "distributed")
 
 
-class DaskPieces(Pieces):
-    """The partitions of a table as pieces of the pipeline.
+class DaskChunks(Chunks):
+    """The partitions of a table as chunks of the pipeline.
 
     One task per partition computes a result. Further tasks sum the results on the workers, a few at a time. Only the total
     is sent back.

@@ -1,4 +1,4 @@
-"""Replace a black box with a tree, from a table in pieces."""
+"""Replace a black box with a tree, from a table in chunks."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sklearn.base import clone
 from fcca.classifier import FCCAClassifier
 from fcca.discretizers import (
     BinaryRows,
+    Chunks,
     CountedRows,
     FCCADiscretizer,
     FoundThresholds,
-    LocalPieces,
-    Pieces,
+    LocalChunks,
     RowCoder,
     Rows,
     TooManyRowsError,
@@ -38,7 +38,7 @@ COARSER = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 @dataclass(frozen=True)
 class Distilled:
-    """A classifier fitted on pieces, with the distinct binary rows.
+    """A classifier fitted on chunks, with the distinct binary rows.
 
     Attributes
     ----------
@@ -51,27 +51,27 @@ class Distilled:
     held_out: BinaryRows
 
 
-def distilled(pieces: Pieces, classifier: FCCAClassifier, *, granularity: str = "Q=") -> Distilled:
-    """Fit a classifier on a table in pieces.
+def distilled(chunks: Chunks, classifier: FCCAClassifier, *, granularity: str = "Q=") -> Distilled:
+    """Fit a classifier on a table in chunks.
 
     The result is the same as after ``fit`` on the whole table.
 
     Parameters
     ----------
-    pieces : Pieces
+    chunks : Chunks
     classifier : FCCAClassifier
         Unfitted; it is cloned. Its black box must be fitted, in a FrozenEstimator.
     granularity : str, default="Q="
         Text before a value of Q in messages.
     """
     fitted: FCCAClassifier = clone(classifier)
-    discretizer, tree, selection = parts_for_pieces(fitted)
-    found = discretizer.fit_pieces(pieces)
-    training, held_out = _binary_rows(pieces, found, discretizer, selection, granularity)
+    discretizer, tree, selection = parts_for_chunks(fitted)
+    found = discretizer.fit_chunks(chunks)
+    training, held_out = _binary_rows(chunks, found, discretizer, selection, granularity)
     return Distilled(fitted.grow(discretizer, tree, training), training, held_out)
 
 
-def parts_for_pieces(
+def parts_for_chunks(
     classifier: FCCAClassifier,
 ) -> tuple[FCCADiscretizer, OptimalTreeClassifier, OptimalSelection | None]:
     """Return the discretizer, the tree and the selection, unfitted and checked.
@@ -87,11 +87,11 @@ def parts_for_pieces(
     discretizer, tree = classifier.new_parts()
     if not isinstance(discretizer, FCCADiscretizer):
         raise InvalidInputError(
-            f"For a table in pieces, the discretizer must be an FCCADiscretizer, got {type(discretizer).__name__}."
+            f"For a table in chunks, the discretizer must be an FCCADiscretizer, got {type(discretizer).__name__}."
         )
     if not isinstance(tree, OptimalTreeClassifier):
         raise InvalidInputError(
-            f"For a table in pieces, the tree must be an OptimalTreeClassifier, got {type(tree).__name__}."
+            f"For a table in chunks, the tree must be an OptimalTreeClassifier, got {type(tree).__name__}."
         )
     discretizer.check_parameters()
     tree.check_parameters()
@@ -102,7 +102,7 @@ def parts_for_pieces(
 
 
 def _binary_rows(
-    pieces: Pieces,
+    chunks: Chunks,
     found: FoundThresholds,
     discretizer: FCCADiscretizer,
     selection: OptimalSelection | None,
@@ -112,7 +112,7 @@ def _binary_rows(
     candidates, classes, predicted = discretizer.thresholds_, found.statistics.all_classes, discretizer.classes_
     coder = RowCoder.of(candidates, len(classes), len(predicted))
     try:
-        counted = pieces.sum("Rows", count_rows, found.search, coder, classes, len(candidates))
+        counted = chunks.sum("Rows", count_rows, found.search, coder, classes, len(candidates))
     except TooManyRowsError as error:
         raise _advised(error, discretizer, coder, granularity) from error
     check_same_rows(int(counted.training.n_rows.sum()), found.statistics)
@@ -153,32 +153,32 @@ def _advised(error: TooManyRowsError, discretizer: FCCADiscretizer, coder: RowCo
     )
 
 
-class _GivenPieces:
-    """Pieces given by the user, converted to Rows."""
+class _GivenChunks:
+    """Chunks given by the user, converted to Rows."""
 
-    def __init__(self, pieces: Any) -> None:
-        self.pieces = pieces
+    def __init__(self, chunks: Any) -> None:
+        self.chunks = chunks
         self._last: Any = None
 
     def __iter__(self) -> Iterator[Rows]:
-        given = self.pieces() if callable(self.pieces) else self.pieces
+        given = self.chunks() if callable(self.chunks) else self.chunks
         if isinstance(given, Iterator) and given is self._last:
             raise InvalidInputError(
-                "The function for the pieces returned the same iterator twice. It must return a new iterator each time, "
+                "The function for the chunks returned the same iterator twice. It must return a new iterator each time, "
                 "because the table is read several times."
             )
         self._last = given
-        for piece in given:
-            if not isinstance(piece, Rows) and (not isinstance(piece, tuple | list) or len(piece) not in (2, 3)):
-                got = type(piece).__name__ + (f" of length {len(piece)}" if isinstance(piece, tuple | list) else "")
+        for chunk in given:
+            if not isinstance(chunk, Rows) and (not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3)):
+                got = type(chunk).__name__ + (f" of length {len(chunk)}" if isinstance(chunk, tuple | list) else "")
                 raise InvalidInputError(
-                    f"A piece must be (X, y) or (X, y, sample_weight), got {got}. Even a single piece must be in a list."
+                    f"A chunk must be (X, y) or (X, y, sample_weight), got {got}. Even a single chunk must be in a list."
                 )
-            yield piece if isinstance(piece, Rows) else Rows(*piece)
+            yield chunk if isinstance(chunk, Rows) else Rows(*chunk)
 
 
 def distill(
-    pieces: Any,
+    chunks: Any,
     discretizer: FCCADiscretizer,
     tree: Any = None,
     *,
@@ -186,9 +186,9 @@ def distill(
     n_thresholds: int | None = None,
     verbose: int = 0,
 ) -> FCCAClassifier:
-    """Replace a black box with an optimal tree, from a table in pieces.
+    """Replace a black box with an optimal tree, from a table in chunks.
 
-    The table need not fit into memory. It is read three times, one piece at a time: for the ranges of the columns, for the
+    The table need not fit into memory. It is read three times, one chunk at a time: for the ranges of the columns, for the
     counterfactuals, and for the distinct binary rows that the tree is grown on. Some tables need more passes:
 
     - one more for a linear black box;
@@ -200,7 +200,7 @@ def distill(
 
     Parameters
     ----------
-    pieces : ParquetTable, sequence of (X, y) or (X, y, sample_weight), or callable
+    chunks : ParquetTable, sequence of (X, y) or (X, y, sample_weight), or callable
         A list, another object that can be iterated several times, or a function that returns a new iterator.
     discretizer : FCCADiscretizer
         Its ``estimator`` must be fitted, in a ``FrozenEstimator``.
@@ -227,19 +227,19 @@ def distill(
     >>> from fcca.streaming import distill
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> model = GradientBoostingClassifier(max_depth=1, random_state=0).fit(X, y)
-    >>> pieces = [(X[at : at + 100], y[at : at + 100]) for at in range(0, len(X), 100)]
-    >>> classifier = distill(pieces, FCCADiscretizer(FrozenEstimator(model), Q=0.7))
+    >>> chunks = [(X[at : at + 100], y[at : at + 100]) for at in range(0, len(X), 100)]
+    >>> classifier = distill(chunks, FCCADiscretizer(FrozenEstimator(model), Q=0.7))
     >>> classifier.tree_.is_optimal_, classifier.discretizer_.statuses_
     (True, {'optimal': 564})
     """
     classifier = FCCAClassifier(discretizer, tree, fit_to=fit_to, n_thresholds=n_thresholds)
-    if isinstance(pieces, Iterator):
+    if isinstance(chunks, Iterator):
         raise InvalidInputError(
-            "pieces is an iterator, which ends after one pass. Pass a list, or a function that returns a new iterator."
+            "chunks is an iterator, which ends after one pass. Pass a list, or a function that returns a new iterator."
         )
-    if not callable(pieces) and not isinstance(pieces, Iterable):
+    if not callable(chunks) and not isinstance(chunks, Iterable):
         raise InvalidInputError(
-            f"pieces must be a list of (X, y), a ParquetTable or a function, got {type(pieces).__name__}."
+            f"chunks must be a list of (X, y), a ParquetTable or a function, got {type(chunks).__name__}."
         )
-    n_rows = getattr(pieces, "n_rows", None)
-    return distilled(LocalPieces(_GivenPieces(pieces), n_rows, verbose=bool(verbose)), classifier).classifier
+    n_rows = getattr(chunks, "n_rows", None)
+    return distilled(LocalChunks(_GivenChunks(chunks), n_rows, verbose=bool(verbose)), classifier).classifier

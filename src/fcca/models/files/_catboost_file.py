@@ -1,0 +1,98 @@
+"""Checks of the trees in a binary CatBoost file, which is a FlatBuffers table after eight bytes."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+HEADER = 8  # bytes: "CBM1" and the size of the table
+TREES = 1  # position of the trees in the table of the model
+# Positions in the table of the trees.
+DIMENSION, SIZES, STARTS, LEAF_VALUES, STEPS, LEAF_OFFSETS = 0, 2, 3, 8, 10, 11
+
+
+def check_steps(content: bytes) -> None:
+    """Check that trees with a step per node stay inside their nodes and leaf values.
+
+    CatBoost does not check this. It reads outside its arrays, and may or may not crash.
+
+    Parameters
+    ----------
+    content : bytes
+        The whole file.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged.
+    """
+    try:
+        trees = _Table(content[HEADER:], None).table(TREES)
+        steps = trees.vector(STEPS, "<u2").reshape(-1, 2).astype(np.int64)
+        sizes, starts, offsets = (trees.vector(field, "<i4").astype(np.int64) for field in (SIZES, STARTS, LEAF_OFFSETS))
+        n_values, dimension = len(trees.vector(LEAF_VALUES, "<f8")), trees.number(DIMENSION)
+    except (struct.error, ValueError, IndexError) as error:
+        raise ValueError("its table of trees is damaged") from error
+    if not len(steps):
+        return  # all nodes of a level share one split
+    # Every node belongs to one tree, and the trees follow each other.
+    if sizes.min() < 1 or len(sizes) != len(starts) or not np.array_equal(starts, np.cumsum(sizes) - sizes):
+        raise ValueError("its trees overlap")
+    if sizes.sum() != len(steps) or len(offsets) != len(steps):
+        raise ValueError("its trees have another number of nodes than the model")
+    end = np.repeat(starts + sizes, sizes)
+    if np.any(np.arange(len(steps)) + steps.max(axis=1) >= end):
+        raise ValueError("a tree has a step outside of its nodes")
+    of_leaves = offsets[np.any(steps == 0, axis=1)]
+    if np.any((of_leaves < 0) | (of_leaves + dimension > n_values)):
+        raise ValueError("a leaf has no value")
+
+
+class _Table:
+    """A FlatBuffers table.
+
+    Parameters
+    ----------
+    content : bytes
+    at : int or None
+        Its first byte; None is the root table.
+    """
+
+    def __init__(self, content: bytes, at: int | None) -> None:
+        self._content = content
+        self._at = self._reference(0) if at is None else at
+
+    def table(self, field: int) -> _Table:
+        """Return a field that is a table."""
+        return _Table(self._content, self._reference(self._place(field)))
+
+    def number(self, field: int) -> int:
+        """Return a field that is an integer."""
+        return int(self._read("<i", self._place(field)))
+
+    def vector(self, field: int, dtype: str) -> NDArray[Any]:
+        """Return a field that is a vector of numbers, or of pairs of numbers; empty if it is absent."""
+        place = self._place(field)
+        if place == self._at:
+            return np.empty(0, dtype)
+        start = self._reference(place)
+        items = int(self._read("<I", start)) * (2 if field == STEPS else 1)
+        return np.frombuffer(self._content, dtype, items, start + 4)
+
+    def _place(self, field: int) -> int:
+        """Return the first byte of a field, or of the table if the field is absent."""
+        fields = self._at - self._read("<i", self._at)
+        known = (self._read("<H", fields) - 4) // 2
+        return self._at + (self._read("<H", fields + 4 + 2 * field) if field < known else 0)
+
+    def _reference(self, at: int) -> int:
+        return at + self._read("<I", at)
+
+    def _read(self, kind: str, at: int) -> int:
+        if at < 0:
+            raise ValueError("a negative place")
+        found: int = struct.unpack_from(kind, self._content, at)[0]
+        return found
