@@ -40,7 +40,8 @@ for column, names in words.items():
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
 
 # %%
-# **How fine should the tree be?** ``Q`` and the number of leaves are chosen by cross-validation on the training rows. The held-out rows are not used for this. Histogram boosting supports categories directly.
+# **How fine should the tree be?** ``Q`` and the maximum number of leaves are chosen by cross-validation on the training
+# rows. The held-out rows are not used for this. Histogram boosting supports categories directly.
 boosting = HistGradientBoostingClassifier(max_iter=60, max_depth=2, categorical_features="from_dtype", random_state=0)
 paths = []
 for leaves in (4, 6, 8):
