@@ -2,8 +2,8 @@
 How do I turn a black box into a small tree?
 ============================================
 
-Gradient boosting is accurate, but nobody can read it. Here 100 boosted trees become a tree with a few leaves. It is
-proven to be the best tree on the thresholds that matter to the boosting model.
+Gradient boosting is accurate, but nobody can read it. Here 100 boosted trees become a tree with a few leaves. No tree
+within the same limits, on the same thresholds of the boosting model, is better on the training rows, and this is proven.
 """
 
 # %%
@@ -42,11 +42,12 @@ tree = classifier.tree_
 print(f"objective {tree.objective_:.5f}, lower bound {tree.lower_bound_:.5f}, proven optimal: {tree.is_optimal_}")
 
 # %%
-# The thresholds of each column. Darker thresholds are crossed by more rows. The kept thresholds are marked.
+# The thresholds of each column. The darker a threshold, the more rows cross it with their cheapest change. The kept
+# thresholds are marked.
 ThresholdHeatmapDisplay.from_estimator(classifier)
 plt.show()
 
 # %%
-# The number of rows whose cheapest change uses each column.
+# For each column, the number of training rows whose cheapest change changes this column.
 CounterfactualImportanceDisplay.from_estimator(classifier, max_features=10)
 plt.show()

@@ -22,21 +22,21 @@ y = np.where(X["income"] - X["debt"] + random.normal(0, 4, 150) > 18, "yes", "no
 
 
 def distilled(black_box, Q):
-    """Fit a black box and its tree."""
+    """Fit the black box, and a small tree on its thresholds."""
     tree = OptimalTreeClassifier(regularization=0.01)
     return FCCAClassifier(FCCADiscretizer(black_box, Q=Q), tree).fit(X, y)
 
 
 # %%
 # A gradient boosting model with 60 small trees. Each arrow is a counterfactual: the cheapest change of one row that flips
-# its prediction. The lines are the kept thresholds.
+# the prediction of the boosting model. The lines are the kept thresholds.
 boosting = GradientBoostingClassifier(n_estimators=60, max_depth=2, random_state=0)
 fine = distilled(boosting, Q=0.3)
 DecisionRegionsDisplay.from_estimator(fine)
 plt.show()
 
 # %%
-# A higher ``Q`` keeps fewer thresholds, so the tree becomes coarser.
+# ``Q = 0.8`` keeps only the fifth of the thresholds that are crossed most often, so the tree becomes coarser.
 coarse = distilled(boosting, Q=0.8)
 DecisionRegionsDisplay.from_estimator(coarse, n_arrows=0)
 plt.show()
@@ -45,7 +45,7 @@ for name, classifier in (("Q = 0.3", fine), ("Q = 0.8", coarse)):
     print(f"{name}: {n} thresholds, {classifier.tree_.n_leaves_} leaves, fidelity {classifier.fidelity_:.3f}")
 
 # %%
-# A different black box has different borders, and therefore different thresholds. This one is a random forest.
+# A different black box has different cuts, and therefore different thresholds. This one is a random forest.
 forest = distilled(RandomForestClassifier(30, max_depth=4, random_state=0), Q=0.6)
 DecisionRegionsDisplay.from_estimator(forest)
 plt.show()

@@ -2,12 +2,14 @@
 How coarse may the tree be?
 ===========================
 
-``Q`` decides how many thresholds are kept. Few thresholds give a small table and a small tree. With too few, the tree
-becomes less accurate. Cross-validation shows where this begins.
+``Q`` decides how many thresholds are kept: ``Q = 0.5`` keeps the half of the thresholds that are crossed most often.
+Fewer thresholds give a simpler table and a simpler tree. With too few thresholds, the tree becomes less accurate.
+Cross-validation shows for which ``Q`` this begins.
 """
 
 # %%
-# The path fits the black box once per fold. For each ``Q``, only a new tree is fitted.
+# ``granularity_path`` fits the black box and finds the thresholds once per fold. For each ``Q``, only the tree is fitted
+# again.
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import GradientBoostingClassifier
@@ -26,12 +28,13 @@ path.round(3)
 
 # %%
 # The bars show one standard error of the accuracy. The mark is the choice of the rule "one standard error": the fewest
-# thresholds whose accuracy is within one standard error of the best.
+# thresholds whose tree has an accuracy within one standard error of the highest accuracy.
 GranularityDisplay.from_path(path)
 plt.show()
 
 # %%
-# The choices of the three rules.
+# The choices of the three rules: the highest accuracy, the rule above, and a compromise between compression and
+# inconsistency.
 for rule in ("best", "one_standard_error", "tradeoff"):
     print(f"{rule:<20}{choose_granularity(path, rule)}")
 

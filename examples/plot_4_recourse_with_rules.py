@@ -2,8 +2,8 @@
 What can this person do to get a different decision?
 ====================================================
 
-The cheapest change is of no use if nobody can make it. Rules describe the possible changes. The result is then proven
-to be the cheapest change that keeps the rules.
+The cheapest change is of no use if nobody can make it. Rules state which changes are allowed. The result is then proven
+to be the cheapest change that obeys the rules.
 """
 
 # %%
@@ -34,15 +34,16 @@ forest = RandomForestClassifier(50, max_depth=4, random_state=0).fit(X, y)
 refused = X[forest.predict(X) == "refused"]
 
 # %%
-# Without rules, any change is allowed.
+# Without rules, any change within the range of the data is allowed.
 person = refused.iloc[[0]]
 print(person.to_string())
 free = CounterfactualExplainer(forest, X).explain(person, target="granted")
 print(free.sentences()[0])
 
 # %%
-# With rules: the age does not change. The education only rises, and a change of it costs twice as much. The income
-# changes a little, the debt only falls, and the duration of a loan is in whole years.
+# With rules: the age does not change. The education may only rise, and a change of it costs twice as much as without the
+# rule. The income may fall by 10 % or rise by 20 %, the debt may only fall, and the duration of the loan is in whole
+# years. If the education rises, the income must rise, too. At most three columns may change.
 rules = [
     Immutable("age"),
     Increasing("education"),
@@ -64,6 +65,7 @@ CounterfactualMovesDisplay.from_explanations(found)
 plt.show()
 
 # %%
-# How many of the refused people have a possible change at all? The status "infeasible" is proven too.
+# For how many of the refused people is there an allowed change that leads to a loan? The status "infeasible" means that
+# it is proven that there is none.
 everybody = explainer.explain(refused, target="granted")
 print(everybody.counts())

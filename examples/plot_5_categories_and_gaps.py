@@ -2,12 +2,12 @@
 What about categories and missing values?
 =========================================
 
-Tables may have text columns, which are treated as categories, and missing values. The tree can therefore contain tests
-such as ``purpose in {…}`` or ``income is missing``.
+Tables may have text columns, which are treated as categories, and missing values. The tree can contain conditions on
+both, such as ``purpose in {…}`` or ``income is missing``.
 """
 
 # %%
-# A made-up table with both.
+# A made-up table with categories and missing values.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -30,8 +30,8 @@ y = np.where(granted ^ (random.random(n) < 0.05), "granted", "refused")
 X.loc[random.random(n) < 0.15, "income"] = np.nan  # some applicants do not say
 
 # %%
-# scikit-learn's histogram boosting splits by category and sends missing values to one side of each split. ``fcca`` reads
-# both.
+# scikit-learn's histogram boosting splits by category and sends missing values to one side of each split. ``fcca``
+# supports both.
 boosting = HistGradientBoostingClassifier(max_iter=40, max_depth=2, categorical_features="from_dtype", random_state=0)
 classifier = FCCAClassifier(FCCADiscretizer(boosting), OptimalTreeClassifier(max_leaf_nodes=6)).fit(X, y)
 print("\n".join(classifier.rules()))
@@ -41,7 +41,8 @@ TreeDisplay.from_estimator(classifier)
 plt.show()
 
 # %%
-# The conditions of all kinds, with the number of rows whose cheapest change crosses them.
+# The conditions crossed most often. ``kind`` is a cut, a set of categories, or "missing". ``count`` is the number of rows
+# whose cheapest change crosses the condition.
 classifier.discretizer_.all_thresholds_.to_frame()[["condition", "kind", "count"]].sort_values(
     "count", ascending=False
 ).head(8)

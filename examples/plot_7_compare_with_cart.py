@@ -2,9 +2,9 @@
 Is it better than an ordinary decision tree?
 ============================================
 
-CART, scikit-learn's ``DecisionTreeClassifier``, is grown greedily from the data. Here the thresholds come from a
-black box, and the tree on them is the best one. Both have the same number of leaves, and both are scored on held-out
-rows. The answer is not always yes, and the table shows the difference.
+CART, scikit-learn's ``DecisionTreeClassifier``, is grown greedily from the data. The thresholds of ``fcca`` come from a
+black box, and its tree is optimal on these thresholds and the training rows. Both trees have the same number of leaves,
+and both are scored on held-out rows. The answer is not always yes, and the table shows the difference.
 """
 
 # %%
@@ -54,6 +54,6 @@ better = np.sign((scores["fcca"] - scores["CART"]).round(6)).map({1: "fcca bette
 print(better.groupby(scores["data"]).value_counts().to_string())
 
 # %%
-# CART may choose among all values of all columns, and fcca among the few thresholds that matter to the black box. The
-# proof that the tree is the best one holds for these thresholds and the training rows, not for new rows. In any case,
-# the same few thresholds also explain the black box.
+# CART may split at all values of all columns, fcca only at the thresholds that counterfactuals cross.
+# The proof that the tree is the best one holds for these thresholds, the limits on its size and the training rows, not
+# for new rows. In any case, the same thresholds also explain the black box.

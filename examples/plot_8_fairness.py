@@ -2,8 +2,8 @@
 Is the model harder on some people than on others?
 ==================================================
 
-Made-up loans, decided by a model that has learned to grant women fewer loans. Who gets a loan? How much would the
-others have to change to get one? And how does the small tree look without the sensitive column?
+The loans are made up, and the model has learned to grant fewer loans to women than to men. Who gets a loan? How much
+would people who are refused have to change to get one? And how does the small tree look without the sensitive column?
 """
 
 # %%
@@ -50,8 +50,8 @@ RecourseDisplay.from_recourse(recourse)
 plt.show()
 
 # %%
-# The tree with and without the column. Here a change of sex costs only a tenth. So sex is among the thresholds if the
-# black box depends on it.
+# The tree with and without conditions on sex. Here a change of sex costs only a tenth of what it costs by default. So
+# there is probably a condition on sex if the black box depends on it.
 classifier = FCCAClassifier(FCCADiscretizer(black_box, constraints=[Cost("sex", 0.1)]))
 found = distill_without(classifier, X, y, "sex", favourable="granted")
 print(found.models[["accuracy", "fidelity", "leaves", "uses_sensitive"]])

@@ -2,9 +2,9 @@
 Which four thresholds are enough?
 =================================
 
-The black box depends on dozens of thresholds. The four that are crossed most often are often similar to each other.
-The four that separate the labels best can be found, with proof. Whether the tree on them is also more accurate on new
-rows is a different question, which needs held-out rows.
+Counterfactuals find dozens of thresholds. The four that are crossed most often are often similar to each other. The
+four that separate the labels of the training rows best can be found, with proof. Whether the tree on these four is also
+more accurate on new rows is a different question, which needs held-out rows.
 """
 
 # %%
@@ -25,20 +25,21 @@ table = FCCADiscretizer().fit(X, y).thresholds_
 print(len(table), "thresholds")
 
 # %%
-# The best threshold, the best two, and so on. *Inconsistency* is the share of rows that every model on these columns alone
-# predicts wrongly.
+# The best threshold, the best two, and so on. Rows that agree on all chosen thresholds cannot be told apart.
+# *Inconsistency* is the share of rows whose label differs from the most frequent label of their group. Every model on
+# these thresholds alone is wrong on at least this share of the rows.
 frontier = OptimalSelection().frontier(table, X, y, k=range(1, 9))
 print(frontier)
 
 # %%
-# The optimal choice compared with a greedy choice, which always adds the threshold that helps most, and with the most
-# frequent thresholds.
+# The optimal choice compared with two other choices: a greedy choice, which always adds the threshold that lowers the
+# inconsistency most, and the thresholds that are crossed most often.
 FrontierDisplay.from_frontier(frontier)
 plt.show()
 
 
 # %%
-# The four thresholds by frequency, and the optimal four.
+# The four thresholds that are crossed most often, and the optimal four.
 def most_frequent_of(table, k):
     """Keep the k conditions that are crossed most often."""
     return table.select(np.isin(np.arange(len(table)), np.argsort(-table.count, kind="stable")[:k]))
@@ -52,7 +53,7 @@ print("optimal:     ", ", ".join(frontier.at(4).thresholds))
 # Now six random splits. The black box, the thresholds, the choice and the tree come from the training rows. The accuracy
 # is measured on the other rows.
 def tree_score(thresholds, X_train, y_train, X_test, y_test):
-    """Compute the accuracy of the best small tree on the test rows."""
+    """Grow the optimal tree on the training rows, and compute its accuracy on the test rows."""
     tree = OptimalTreeClassifier().fit(thresholds.binarize(X_train), y_train)
     return tree.score(thresholds.binarize(X_test), y_test)
 

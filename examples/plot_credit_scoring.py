@@ -40,7 +40,7 @@ for column, names in words.items():
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
 
 # %%
-# **How fine should the tree be?** The granularity and the number of leaves are chosen by cross-validation on the training
+# **How fine should the tree be?** ``Q`` and the maximum number of leaves are chosen by cross-validation on the training
 # rows. The held-out rows are not used for this. Histogram boosting supports categories directly.
 boosting = HistGradientBoostingClassifier(max_iter=60, max_depth=2, categorical_features="from_dtype", random_state=0)
 paths = []
@@ -55,7 +55,7 @@ print(path[["max_leaves", "Q", "thresholds", "leaves", "accuracy", "log_loss", "
 best = path.loc[path["log_loss"].idxmin()]
 
 # %%
-# **The black box**, **the bins** and **the certified tree** in one call.
+# **The black box**, **the thresholds** and **the proven tree** in one call.
 tree = OptimalTreeClassifier(max_leaf_nodes=int(best["max_leaves"]))
 classifier = FCCAClassifier(FCCADiscretizer(boosting, Q=best["Q"], n_jobs=-1), tree).fit(X_train, y_train)
 black_box = classifier.discretizer_.estimator_
@@ -63,8 +63,9 @@ TreeDisplay.from_estimator(classifier)
 plt.show()
 
 # %%
-# **How much accuracy is lost?** The tree is easier to read, but less accurate. People decide whether that is worth it.
-# These are the figures on the 300 held-out applications. Predicting "good" for everybody is also right for most of them.
+# **How much accuracy is lost?** The tree is easier to read than the black box, but usually less accurate. People decide
+# whether that is worth it. These are the figures on the 300 held-out applications. Predicting "good" for everybody is
+# also right for most of them.
 print(f"black box                       {black_box.score(X_test, y_test):.3f}")
 print(f"tree                            {classifier.score(X_test, y_test):.3f}")
 print(f"everybody is good               {(y_test == 'good').mean():.3f}")
@@ -72,7 +73,7 @@ print(f"tree agrees with the black box  {classifier.fidelity(X_test):.3f}")
 print(f"proven the best tree of its size: {classifier.tree_.is_optimal_}")
 
 # %%
-# **What the black box depends on**: the number of training rows whose cheapest change uses each column.
+# **What the black box depends on**: for each column, the number of training rows whose cheapest change changes it.
 CounterfactualImportanceDisplay.from_estimator(classifier, max_features=10)
 plt.show()
 
@@ -112,8 +113,8 @@ RecourseDisplay.from_recourse(recourse)
 plt.show()
 
 # %%
-# **The report** for the risk officer: one file, with the tree for every ``Q``, every threshold, and each training
-# row with its counterfactual.
+# **The report** for the risk officer: one file, with the trees for several ``Q``, every threshold, and the training rows
+# with their counterfactuals.
 path = Path(mkdtemp()) / "credit.html"
 fcca.report.write(classifier, path, X_test=X_test, y_test=y_test, title="German credit", Q=[0, 0.5], time_limit=2)
 print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")

@@ -1,4 +1,4 @@
-"""``{command-help}``: the help of the program and of every command, as it prints it."""
+"""The directive ``{command-help}``, which shows the help of ``fcca`` and of each of its commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLUMNS = 100
 
 
 def help_of(*words: str) -> str:
-    """What ``fcca … --help`` prints."""
+    """Return the output of ``fcca … --help``."""
     from fcca.cli._app import app
 
     env = {"COLUMNS": str(COLUMNS), "NO_COLOR": "1", "TERMINAL_WIDTH": str(COLUMNS)}
@@ -25,17 +25,17 @@ def help_of(*words: str) -> str:
 
 
 def command_names() -> list[str]:
-    """The commands, in the order in which the help lists them."""
+    """List the commands, in the order of the help."""
     from fcca.cli._app import app
 
     return [name for name, command in get_command(app).commands.items() if not command.hidden]
 
 
 class CommandHelp(SphinxDirective):
-    """One section per command."""
+    """Directive that shows the help, with one section per command."""
 
     def run(self) -> list[nodes.Node]:
-        """The program's help, then a section for each command."""
+        """Return the help of the program, then a section for each command."""
         found: list[nodes.Node] = [nodes.literal_block(help_of(), help_of(), language="text")]
         for name in command_names():
             section = nodes.section(ids=[f"fcca-{name}"], names=[f"fcca {name}"])
@@ -48,6 +48,6 @@ class CommandHelp(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Tell Sphinx."""
+    """Register the directive with Sphinx."""
     app.add_directive("command-help", CommandHelp)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

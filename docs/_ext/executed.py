@@ -1,7 +1,9 @@
-"""Directives that run what a page shows: Python in one namespace per page, and commands in one folder per page.
+"""Directives that run the code and the commands on a page, and show them with their output.
 
-``{run}`` shows Python and what it prints; with ``:figure: words for the picture`` also the figure that it drew.
-``{command}`` shows a command line and what it prints. A block that fails, or warns, fails the build.
+``{run}`` shows Python code and its output. With ``:figure: text``, it also shows the figure that the code drew, with this
+alternative text. With ``:folded: title``, the code is hidden until the reader opens it. All blocks of a page share their
+variables. ``{command}`` shows a command line and its output. All commands of a page run in the same folder. If a block
+fails or warns, the build fails.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ class _Executed(SphinxDirective):
 
     @property
     def page(self) -> Page:
-        if "fcca_page" not in self.env.temp_data:  # forgotten with every new document
+        if "fcca_page" not in self.env.temp_data:  # Sphinx clears temp_data for every document
             self.env.temp_data["fcca_page"] = Page()
         page: Page = self.env.temp_data["fcca_page"]
         return page
@@ -39,12 +41,12 @@ class _Executed(SphinxDirective):
 
 
 class RunPython(_Executed):
-    """Python, its output, and the figure it drew."""
+    """Directive that runs Python code and shows the code, its output and its figure."""
 
     option_spec: ClassVar = {"figure": directives.unchanged, "folded": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
-        """The nodes of the block and of what came of it."""
+        """Return the nodes of the code, its output and its figure."""
         source = "\n".join(self.content)
         source_file, line = self.get_source_info()
         try:
@@ -75,10 +77,10 @@ class RunPython(_Executed):
 
 
 class RunCommand(_Executed):
-    """A command line and what it prints."""
+    """Directive that runs command lines and shows them with their output."""
 
     def run(self) -> list[nodes.Node]:
-        """The nodes of each command and of what it printed."""
+        """Return the nodes of each command and of its output."""
         found: list[nodes.Node] = []
         for line in filter(str.strip, self.content):
             try:
@@ -92,7 +94,7 @@ class RunCommand(_Executed):
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Tell Sphinx."""
+    """Register the directives with Sphinx."""
     app.add_directive("run", RunPython)
     app.add_directive("command", RunCommand)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Writes a real report into the site, as ``report.html``, when the pages are done."""
+"""Write an example report to the built pages, as ``report.html``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from sphinx.application import Sphinx
 
 
 def write_report(app: Sphinx, error: Exception | None) -> None:
-    """The report of the five-minute start: scikit-learn's breast-cancer data, 100 boosted stumps, a tree of depth 3."""
+    """Write the report that the pages link to, after they are built.
+
+    The data is scikit-learn's breast-cancer data, and the black box is the default: 100 boosted trees of depth 2.
+    """
     if error is not None or app.builder.name != "html":
         return
     from sklearn.datasets import load_breast_cancer
@@ -28,12 +31,12 @@ def write_report(app: Sphinx, error: Exception | None) -> None:
         Path(app.outdir, "report.html"),
         X_test=X_test,
         y_test=y_test,
-        title="Breast cancer: 100 boosted stumps as a small tree",
+        title="Breast cancer: 100 boosted trees as a small tree",
         facts=[("Data", "scikit-learn's breast-cancer data, a fifth of the rows held out")],
     )
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Tell Sphinx."""
+    """Register the function with Sphinx."""
     app.connect("build-finished", write_report)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,7 @@
-"""``{benchmark-record} NAME``: when a benchmark was recorded, its verdicts and its tables.
+"""The directive ``{benchmark-record} NAME``, which shows the record of one benchmark script.
 
-Lines of its content say which tables: the beginnings of their titles. Without content, all of them.
+It shows the date of the run, the missed and met bars, and the tables. If the directive has content, each line of it is
+the beginning of a table title, and only these tables are shown, without the bars.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from sphinx.util.docutils import SphinxDirective
 
 
 class OneRecord(SphinxDirective):
-    """The recorded run of one script."""
+    """Directive that shows the record of one script."""
 
     required_arguments = 1
     has_content = True
     option_spec: ClassVar[dict[str, Any]] = {}
 
     def run(self) -> list[nodes.Node]:
-        """What the page shows."""
+        """Return the nodes of the record, or a note that there is none."""
         script = BENCHMARKS / f"{self.arguments[0]}.py"
         self.env.note_dependency(str(BENCHMARKS / "results" / f"{script.stem}.json"))
         record = record_of(script)

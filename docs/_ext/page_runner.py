@@ -1,4 +1,4 @@
-"""Runs what a page shows; known to the directives of the build and to the tests, and without Sphinx."""
+"""Run the code and the commands of a page. The directives and the tests use this module. It does not need Sphinx."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPTION = re.compile(r"^:[a-z-]+:.*\n?", re.MULTILINE)
 
 
 class Block(NamedTuple):
-    """One block of a page that is run."""
+    """One block of code or commands on a page, with the line where it begins."""
 
     kind: str
     source: str
@@ -33,20 +33,23 @@ class Block(NamedTuple):
 
 
 def blocks_of(text: str) -> Iterator[Block]:
-    """What is to be run on a page, in its order."""
+    """Find the blocks to run in the text of a page, in their order."""
     for found in FENCE.finditer(text):
         body = textwrap.dedent(found["body"])
         yield Block(found["kind"], OPTION.sub("", body), text[: found.start()].count("\n") + 2)
 
 
 def says_something(value: Any) -> bool:
-    """Whether a prompt would show it and a reader wants it; the picture of a plot says all."""
+    """Return whether to print the value of a block's last expression.
+
+    None is not printed, and neither are plots, because the page shows their picture.
+    """
     is_plot = type(value).__module__.split(".")[0] == "matplotlib" or type(value).__name__.endswith("Display")
     return value is not None and not is_plot
 
 
 class Page:
-    """What the blocks of one page share: their names, and a folder."""
+    """The variables and the folder that all blocks of one page share."""
 
     def __init__(self) -> None:
         self.names: dict[str, Any] = {"__name__": "__page__"}
@@ -54,13 +57,13 @@ class Page:
 
     @contextlib.contextmanager
     def inside(self) -> Iterator[None]:
-        """In the page's own folder, with warnings as errors."""
+        """Return a context that changes to the folder of the page and turns warnings into errors."""
         before = Path.cwd()
         os.chdir(self.folder.name)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
-                # Not ours, and of no interest to a reader.
+                # Warnings of other libraries, which do not concern the reader.
                 warnings.filterwarnings("ignore", category=DeprecationWarning)
                 warnings.filterwarnings("ignore", category=FutureWarning)
                 warnings.filterwarnings("ignore", category=ResourceWarning)
@@ -69,7 +72,10 @@ class Page:
             os.chdir(before)
 
     def run(self, source: str, where: str = "<page>") -> str:
-        """What the source prints, and the value of its last expression as a prompt would show it."""
+        """Run Python code and return its output.
+
+        As at a Python prompt, the value of the last expression is printed, too.
+        """
         tree = ast.parse(source, where)
         last = ast.Expression(tree.body.pop().value) if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         printed = io.StringIO()
@@ -82,7 +88,7 @@ class Page:
         return printed.getvalue()
 
     def command(self, line: str) -> str:
-        """What a command prints."""
+        """Run a command line, ``fcca …`` or ``ls …``, and return its output."""
         first, *rest = shlex.split(line, comments=True)
         if first == "ls":
             return "\n".join(sorted(path.name for path in Path(self.folder.name, *rest).iterdir())) + "\n"

@@ -1,6 +1,7 @@
-"""``{selection-study}``: figures and tables of the recorded run of ``benchmarks/selection.py``.
+"""The directive ``{selection-study}``, which shows figures and tables of the recorded run of ``benchmarks/selection.py``.
 
-Its argument says what to show: ``summary``, ``inconsistency``, ``accuracy``, or the title of a recorded table up to its end.
+Its argument is ``summary``, one of the figures ``inconsistency`` and ``accuracy``, or the beginning of the title of a
+recorded table.
 """
 
 from __future__ import annotations
@@ -18,21 +19,21 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 SCRIPT = BENCHMARKS / "selection.py"
-#: Colour and mark of each way, as in FrontierDisplay.
+#: Colour and marker of each way to choose thresholds, as in FrontierDisplay.
 STYLE = {"frequency": ("#009E73", "s"), "greedy": ("#E69F00", "^"), "optimal": ("#0072B2", "o")}
 WORDS = {"frequency": "most frequent", "greedy": "greedy", "optimal": "optimal"}
 Folds = list[dict[str, Any]]
 
 
 def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean over the folds, and half of the 95 % t-interval."""
+    """Compute the mean over the folds, and half of the width of its 95 % t-interval."""
     n = len(values)
     half = stats.t.ppf(0.975, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.zeros(values.shape[1])
     return values.mean(axis=0), half
 
 
 def panels(folds: Folds, draw: Callable[[Any, Folds], None], xlabel: str, ylabel: str) -> Any:
-    """One panel per data set, with a key below."""
+    """Draw one panel per data set, with a common legend below."""
     from matplotlib import pyplot
 
     names = list(dict.fromkeys(line["data"] for line in folds))
@@ -52,7 +53,10 @@ def panels(folds: Folds, draw: Callable[[Any, Folds], None], xlabel: str, ylabel
 
 
 def draw_inconsistency(ax: Any, folds: Folds) -> None:
-    """Mean of each way over k, a bar of one standard error over the folds, the proven bound as a line where it is lower."""
+    """Draw the mean inconsistency by k for each way to choose thresholds.
+
+    Bars are one standard error over the folds. The dotted line is the proven lower bound.
+    """
     k = np.array(folds[0]["k"])
     for shift, (way, (color, mark)) in zip((-0.15, 0.0, 0.15), STYLE.items(), strict=True):
         values = 100 * np.array([line[way] for line in folds])
@@ -66,7 +70,7 @@ def draw_inconsistency(ax: Any, folds: Folds) -> None:
 
 
 def draw_accuracy(ax: Any, folds: Folds) -> None:
-    """Difference of the accuracies over k with its 95 % interval."""
+    """Draw the accuracy of the optimal choice minus that of another choice, by k, with 95 % intervals."""
     k = np.array(folds[0]["k"])
     best = np.array([line["optimal: accuracy"] for line in folds])
     for shift, way in ((-0.15, "frequency"), (0.15, "greedy")):
@@ -93,14 +97,14 @@ FIGURES: dict[str, tuple[Callable[[Any, Folds], None], str, str]] = {
 
 
 class SelectionStudy(SphinxDirective):
-    """One part of the recorded run."""
+    """Directive that shows one part of the recorded run."""
 
     required_arguments = 1
     final_argument_whitespace = True
     option_spec: ClassVar = {"folded": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
-        """The part that is asked for."""
+        """Return the nodes of the part that the argument names."""
         self.env.note_dependency(str(BENCHMARKS / "results" / "selection.json"))
         record, asked = record_of(SCRIPT), self.arguments[0]
         if record is None:
@@ -116,7 +120,7 @@ class SelectionStudy(SphinxDirective):
         return [table(title, record["tables"][title]) for title in titles]
 
     def figure(self, record: dict[str, Any], asked: str) -> nodes.image:
-        """Drawn from the folds of the record."""
+        """Draw a figure from the folds of the record, and return its node."""
         from matplotlib import pyplot
 
         draw, ylabel, words = FIGURES[asked]
@@ -128,6 +132,6 @@ class SelectionStudy(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Tell Sphinx."""
+    """Register the directive with Sphinx."""
     app.add_directive("selection-study", SelectionStudy)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -79,7 +79,7 @@ def test_the_page_says_what_a_run_left_out_and_that_it_was_ended(record, records
     partial = record | {"ended": "ended after 3 s", "skipped": ["treecf is not installed"]}
     partial["shortfalls"] = [{"who": "pycontree", "text": "a better tree in 3 of 5 cases"}]
     text = "\n".join(node.astext() for node in records.recorded(partial))
-    for expected in ("did not come to its end: ended after 3 s", "treecf is not installed", "pycontree: a better tree"):
+    for expected in ("stopped before its end: ended after 3 s", "treecf is not installed", "pycontree: a better tree"):
         assert expected in text
         assert expected not in "\n".join(node.astext() for node in records.recorded(record))
 
@@ -143,7 +143,7 @@ def test_the_first_table_has_one_line_per_peer_with_ratio_cases_and_where_not(re
     assert rows[2][4].startswith("slower on 0")
     assert rows[2][4].endswith("and 2 more, in the sections below")
     assert rows[3][1:] == ["–", "–", "–", "not measured: treecf is not installed"]
-    assert "given up" in note.astext()
+    assert "stopped at their time limit" in note.astext()
     assert "trees: timeout, ended after 3 s" in "".join(node.astext() for node in unfinished)
     assert "speed" not in "".join(node.astext() for node in unfinished)
 

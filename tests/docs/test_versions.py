@@ -31,7 +31,7 @@ def test_pages_of_a_version_have_the_list_and_others_fetch_nothing(tmp_path):
 
 @pytest.mark.parametrize("version", ["../other", "v0.1.0", "0.1.0/x", "newest"])
 def test_what_is_no_version_is_refused(version):
-    with pytest.raises(ValueError, match=r"it is 'dev' or a version such as '0\.1\.0'"):
+    with pytest.raises(ValueError, match=r"it must be 'dev' or a version such as '0\.1\.0'"):
         versions.theme_options(version)
 
 
