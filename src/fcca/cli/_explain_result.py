@@ -237,7 +237,7 @@ def _counts(found: Explanations) -> str:
 def _counterfactuals_table(found: Explanations) -> Table:
     several, likely = bool((found.answer > 1).any()), bool(np.isfinite(found.probability_before).any())
     table = plain_table()
-    add_numbers(table, "Row", *(["number"] if several else []))
+    add_numbers(table, "Row", *(["#"] if several else []))
     table.add_column("now", overflow="fold")
     table.add_column("then", overflow="fold")
     if likely:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from rich.console import Group, RenderableType
@@ -59,6 +59,7 @@ class _Distilled(Result):
     found: Distillation
     notes: tuple[str, ...]
     settings: Any
+    shows_tree: ClassVar[bool] = False  # whether the printed summary contains the tree
 
     def verdict(self) -> tuple[int, str]:
         """Return an error if the black box does not confirm a counterfactual."""
@@ -104,7 +105,7 @@ class _Distilled(Result):
         return [
             *quality_summary(found),
             Text(),
-            _at_a_glance(found, written),
+            _at_a_glance(found, written, shows_tree=self.shows_tree),
             *better_settings(found, self.settings),
             Text(),
             confusion_table(found.quality),
@@ -117,6 +118,7 @@ class DistillResult(_Distilled):
     """The result of ``fcca distill``."""
 
     settings: Distill
+    shows_tree: ClassVar[bool] = True
 
     def write(self, outputs: AtomicOutputs) -> None:
         """Write and time the files."""
@@ -172,8 +174,11 @@ class ReportResult(_Distilled):
 # --- first screen -------------------------------------------------------------------------------------------------------
 
 
-def _at_a_glance(found: Distillation, written: Sequence[Path]) -> Table:
-    """Return the size and proof of the tree, and the next step."""
+def _at_a_glance(found: Distillation, written: Sequence[Path], *, shows_tree: bool) -> Table:
+    """Return a grid with the size of the tree, its proof of optimality and the next step for the user.
+
+    ``shows_tree`` is True if the summary prints the tree further below.
+    """
     kept, every = found.discretizer.thresholds_, found.discretizer.all_thresholds_
     size = (
         f"{size_in_words(found.classifier.structure_)}; {number(len(kept))} of {number(len(every))} thresholds kept, "
@@ -184,19 +189,20 @@ def _at_a_glance(found: Distillation, written: Sequence[Path]) -> Table:
     grid.add_row("Optimality", Text(_certificate(found)))
     for title, text in _selection(found):
         grid.add_row(title, Text(text))
-    grid.add_row("Next", _next_step(found, written))
+    grid.add_row("Next", _next_step(found, written, shows_tree=shows_tree))
     return grid
 
 
-def _next_step(found: Distillation, written: Sequence[Path]) -> Text:
-    """Name the section and the file to look at next."""
-    below = "the better settings below" if found.advice else "the rules of the tree below"
+def _next_step(found: Distillation, written: Sequence[Path], *, shows_tree: bool) -> Text:
+    """Tell the user which section of the summary and which written file to read next."""
+    below = "Read the better settings below" if found.advice else "Read the tree below" if shows_tree else ""
     page = next((path for path in written if path.suffix in (".html", ".htm")), None)
     if page is not None:
-        return Text(f"{below}; in a browser: ", overflow="fold").append_text(file_link(page))
+        text = Text(f"{below}, or open " if below else "Open ", overflow="fold")
+        return text.append_text(file_link(page)).append(" in a browser.")
     tree = next((path for path in written if path.name == TREE), None)
-    code = "" if tree is None else f"; fcca export {printable(tree)} converts the tree to code"
-    return Text(f"{below}{code}", overflow="fold")
+    code = "" if tree is None else f", or convert the tree to code with: fcca export {printable(tree)}"
+    return Text(f"{below}{code}" if code else f"{below}.", overflow="fold")
 
 
 # --- facts --------------------------------------------------------------------------------------------------------------
@@ -253,8 +259,8 @@ def _scores_table(found: Distillation) -> Table:
     lines = (
         ("Accuracy of the tree", "tree_accuracy"),
         ("Fidelity of the tree to the black box", "tree_fidelity"),
-        ("Compression (rows that duplicate another row once binarized)", "compression"),
-        ("Inconsistency (rows that no tree can get right)", "inconsistency"),
+        ("Compression (rows saved if equal binary rows are written once)", "compression"),
+        ("Inconsistency (rows that no tree on these thresholds can get right)", "inconsistency"),
     )
     for title, name in lines:
         rates = (percent(getattr(scores, name)) if scores else "–" for scores in (found.training, found.held_out))
@@ -320,10 +326,12 @@ def _proof(found: Distillation) -> str:
 def _certificate(found: Distillation) -> str:
     tree = found.classifier.tree_
     cost = f"on the training rows: {objective_in_words(tree)}."
-    if not tree.is_optimal_ and not tree.lower_bound_ > 0:
+    if tree.is_optimal_:
+        return f"proven {cost} No {compared_trees(tree)} has a smaller sum."
+    if not tree.lower_bound_ > 0:
         return f"{_proof(found)}; {cost}"
-    lower = "lower" if tree.is_optimal_ else f"below {amount_in_words(tree.criterion, tree.lower_bound_)}"
-    return f"{_proof(found)} {cost} No {compared_trees(tree)} scores {lower}."
+    bound = amount_in_words(tree.criterion, tree.lower_bound_)
+    return f"{_proof(found)} {cost} No {compared_trees(tree)} has a sum below {bound}."
 
 
 # --- files --------------------------------------------------------------------------------------------------------------
