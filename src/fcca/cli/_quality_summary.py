@@ -1,4 +1,4 @@
-"""Print the quality of the tree: figures, verdict, better settings, confusion matrix."""
+"""The quality of the tree in the summary: figures, warning, better settings, confusion matrix."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ IN_CHUNKS = (
 
 
 def quality_summary(found: Distillation) -> list[RenderableType]:
-    """Return the figures of the tree, and a warning if it is useless."""
+    """Return a table that compares the tree with CART, the most frequent class and the black box.
+
+    Notes and, for a tree that is no better than the most frequent class, a warning follow.
+    """
     quality = found.quality
     parts: list[RenderableType] = [_figures_table(quality)]
     notes = [] if quality.is_held_out else [NOT_HELD_OUT]
@@ -74,7 +77,10 @@ def _formatted(figures: Figures | None, name: str, form: Any) -> str:
 
 
 def confusion_table(quality: Quality) -> RenderableType:
-    """Return the confusion matrix of the tree as a table."""
+    """Return the confusion matrix of the tree as a table.
+
+    With many classes, return a hint to the JSON output instead.
+    """
     if len(quality.classes) > CLASSES_SHOWN:
         return Text(f"The confusion matrix of {len(quality.classes)} classes is in the JSON (--json).", style="dim")
     names = heads = [_short(label) for label in quality.classes]
@@ -95,7 +101,10 @@ def _short(label: Any) -> str:
 
 
 def better_settings(found: Distillation, settings: DistillSettings) -> list[RenderableType]:
-    """Return better settings for a small or useless tree."""
+    """Return a table of settings that gave better trees.
+
+    Other settings are tried only if the tree has at most two leaves or is no better than the most frequent class.
+    """
     if found.advice:
         return [Text(), _advice_table(found.advice, found, settings)]
     if not found.quality.is_useless:
@@ -118,7 +127,7 @@ def _advice_table(tried: Sequence[TriedTree], found: Distillation, settings: Dis
 
 
 def _options(found: Distillation, settings: DistillSettings, parameters: dict[str, Any]) -> str:
-    """Format parameters of a tree as options of the command."""
+    """Return the command line options that give a tree with these parameters."""
     options = [
         f"{OPTIONS[name]} {f'{value:g}' if isinstance(value, float) else value}" for name, value in parameters.items()
     ]
@@ -128,7 +137,7 @@ def _options(found: Distillation, settings: DistillSettings, parameters: dict[st
 
 
 def advice(found: Distillation, settings: DistillSettings) -> list[str]:
-    """Return one sentence per better setting."""
+    """Return one sentence for each setting that gave a better tree."""
     return [advice_sentence(tree, _options(found, settings, tree.parameters)) for tree in found.advice or ()]
 
 

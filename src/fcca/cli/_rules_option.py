@@ -9,7 +9,7 @@ from fcca.exceptions import InvalidInputError
 
 
 def read_rules(path: Path | None) -> tuple[Constraint, ...]:
-    """Read the rules of a YAML file; no file means no rules."""
+    """Read the rules for changes from the YAML file of ``--rules``; no file means no rules."""
     if path is None:
         return ()
     rules = load_rules(path)

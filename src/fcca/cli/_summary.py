@@ -1,6 +1,7 @@
 """Results of ``fcca distill`` and ``fcca report``: files, printed summary and JSON.
 
-The summary begins with held-out figures, size, optimality and the next step. Details follow.
+The summary begins with the figures of the tree on held-out rows, its size, its proof of optimality and the next step.
+Details follow.
 """
 
 from __future__ import annotations
@@ -54,7 +55,17 @@ THRESHOLDS_SHOWN = 10
 
 @dataclass(frozen=True)
 class _Distilled(Result):
-    """A distillation and its command."""
+    """Base class of the results of ``fcca distill`` and ``fcca report``.
+
+    Attributes
+    ----------
+    found : Distillation
+        The black box, its thresholds, the tree and their figures.
+    notes : tuple of str
+        Notes to print before the summary.
+    settings : DistillSettings
+        The options of the command.
+    """
 
     found: Distillation
     notes: tuple[str, ...]
@@ -62,7 +73,10 @@ class _Distilled(Result):
     shows_tree: ClassVar[bool] = False  # whether the printed summary contains the tree
 
     def verdict(self) -> tuple[int, str]:
-        """Return an error if the black box does not confirm a counterfactual."""
+        """Return the exit code and an error message.
+
+        It is an error if a counterfactual does not flip the prediction of the black box.
+        """
         statuses = self.found.statuses
         n = statuses.get("unverified", 0)
         if n == 0:
@@ -70,11 +84,11 @@ class _Distilled(Result):
         marked = f"marked 'unverified' in {COUNTERFACTUALS} and " if COUNTERFACTUALS in self.settings.targets()[1] else ""
         return EXIT_UNVERIFIED, (
             f"{n} of {sum(statuses.values())} counterfactuals do not flip the model's predict. They are {marked}left out of "
-            "all counts."
+            "the counts of all thresholds."
         )
 
     def _write_page(self, path: Path, levels: Sequence[float] | None = None) -> None:
-        """Write the report."""
+        """Write the HTML report; ``levels`` are the quantiles of its frequency slider."""
         from fcca import report
 
         found, limit, rows = self.found, self.settings.time_limit, self.found.in_memory
@@ -97,9 +111,10 @@ class _Distilled(Result):
         path.write_text(text, encoding="utf-8", newline="\n")
 
     def _first_screen(self, written: Sequence[Path]) -> list[RenderableType]:
-        """Return the figures, the size, the optimality and the next step.
+        """Return the first screen of the summary, with the most important results.
 
-        Details of the quality follow.
+        These are the figures of the tree, its size, its proof of optimality and the next step. Better settings and the
+        confusion matrix follow.
         """
         found = self.found
         return [
@@ -121,7 +136,7 @@ class DistillResult(_Distilled):
     shows_tree: ClassVar[bool] = True
 
     def write(self, outputs: AtomicOutputs) -> None:
-        """Write and time the files."""
+        """Write the files and the report, and measure how long both take."""
         found, settings, stopwatch = self.found, self.settings, self.found.stopwatch
         with stopwatch.time("files"):
             found.write(outputs, counterfactuals=settings.counterfactuals, save_model=settings.save_model)
@@ -160,7 +175,7 @@ class ReportResult(_Distilled):
     settings: Report
 
     def write(self, outputs: AtomicOutputs) -> None:
-        """Write the page."""
+        """Write the HTML report to the file of ``--out``."""
         levels = None if self.settings.levels is None else chosen_levels("--levels", self.settings.levels)
         self._write_page(outputs.path(self.settings.out.name), levels)
 
@@ -175,7 +190,7 @@ class ReportResult(_Distilled):
 
 
 def _at_a_glance(found: Distillation, written: Sequence[Path], *, shows_tree: bool) -> Table:
-    """Return a grid with the size of the tree, its proof of optimality and the next step for the user.
+    """Return the lines Size, Optimality, Selection and Next of the summary.
 
     ``shows_tree`` is True if the summary prints the tree further below.
     """
@@ -209,7 +224,7 @@ def _next_step(found: Distillation, written: Sequence[Path], *, shows_tree: bool
 
 
 def facts_of_data(found: Distillation) -> list[tuple[str, str]]:
-    """Return titles and values on the data, the black box and the counterfactuals."""
+    """Return facts on the data, the black box and the counterfactuals: titles and texts."""
     data, training, held_out = found.data, found.training, found.held_out
     return [
         ("Data", f"{printable(data.name)}: {number(data.n_rows)} rows × {number(data.n_columns)} columns"),
@@ -222,7 +237,7 @@ def facts_of_data(found: Distillation) -> list[tuple[str, str]]:
 
 
 def facts(found: Distillation) -> list[tuple[str, str]]:
-    """Return titles and values of the facts panel."""
+    """Return the titles and texts of the framed part of the summary."""
     target = f"{seconds(found.stopwatch.seconds['target'])} to {'fit' if found.model_file is None else 'load'} the black box"
     (title, data), *others = facts_of_data(found)
     return [
@@ -233,7 +248,10 @@ def facts(found: Distillation) -> list[tuple[str, str]]:
 
 
 def _selection(found: Distillation) -> list[tuple[str, str]]:
-    """Describe the selection, if a number of thresholds was given."""
+    """Describe the thresholds chosen by ``--thresholds``.
+
+    Return a list with one title and text. It is empty if the option was not given.
+    """
     chosen = getattr(found.discretizer, "selection_", None)
     if chosen is None:
         return []
@@ -288,7 +306,7 @@ def _thresholds_table(found: Distillation) -> Table:
 
 
 def tree_of_rules(found: Distillation) -> Tree:
-    """Return the tree for the console."""
+    """Return the decision tree as a drawing for the console, with one line per branch."""
     nodes, names = found.classifier.structure_, found.discretizer.thresholds_.feature_names
     first = branches_in_words(nodes, names, found.classifier.classes_.tolist(), found.shown_columns())
 
