@@ -203,7 +203,7 @@ def test_the_deepest_tree_can_be_written():
     ("tree", "said"),
     [
         (stump(["a", 1], ["a", "b"]), "categories of column 'x' are both strings and numbers"),
-        (stump(None, ["a", 1]), "classes are both texts and numbers"),
+        (stump(None, ["a", 1]), "classes are both strings and numbers"),
         (stump(None, [0, 2**63]), "classes have numbers"),
         (stump(None, [0, 10**400]), "classes have numbers"),
         (stump([0.5, 2**60], ["a", "b"]), "categories of column 'x' have numbers"),
