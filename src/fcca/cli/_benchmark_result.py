@@ -163,7 +163,7 @@ class BenchmarkResult(Result):
 
 
 def run_benchmark(data: Dataset, settings: Benchmark) -> BenchmarkResult:
-    """Cross-validate every method: fit it on each fold, and measure it on the held-out rows."""
+    """Cross-validate the black box and every method."""
     data = data.guessed(settings.categorical)
     check_range(data.X)
     _check_folds(data, settings.folds)
@@ -239,7 +239,7 @@ def _fold(
 
 
 def _references(fold: BenchmarkFold) -> Iterator[Line]:
-    """Yield the figures of the two references: the black box, and the most frequent class."""
+    """Yield the figures of the black box and of the most frequent class."""
     yield fold.line(BLACK_BOX, fold.predictions, seconds=fold.seconds)
     began = perf_counter()
     predicted = np.full(len(fold.y_test), heaviest_label(fold.y), dtype=fold.y_test.dtype)

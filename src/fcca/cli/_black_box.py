@@ -128,7 +128,10 @@ def check_range(X: pd.DataFrame) -> None:
 
 
 def check_rules(rules: Rules, X: pd.DataFrame) -> None:
-    """Check that the rules name existing columns of ``X`` and do not contradict each other."""
+    """Check that the rules suit the columns of ``X``.
+
+    Raise an error for unknown columns, and for rules that contradict each other.
+    """
     if not rules:
         return
     columns = Columns.of_table(X)

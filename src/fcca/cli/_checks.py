@@ -79,7 +79,10 @@ def file_of(expected: str) -> OptionCheck:
 
 
 def table_format(path: Path) -> str:
-    """Return the format of a table: the ending of its file name, one of INPUT_FORMATS."""
+    """Return the format of a table, one of INPUT_FORMATS.
+
+    The format is the ending of the file name.
+    """
     formats = ", ".join(INPUT_FORMATS)
     check_file(path, f"a table with column names and rows: one of {formats}")
     suffix = next((suffix for suffix in INPUT_FORMATS if path.name.lower().endswith(suffix)), None)
@@ -89,7 +92,9 @@ def table_format(path: Path) -> str:
 
 
 def check_streamable(path: Path | None) -> None:
-    """Check that a table can be read in chunks: it must be a Parquet file.
+    """Check that a table can be read in chunks.
+
+    Only Parquet files can.
 
     The error message shows how to convert a CSV file to Parquet.
     """

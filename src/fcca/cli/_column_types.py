@@ -103,7 +103,10 @@ def _is_like_ids(values: pd.Series[Any]) -> bool:
 
 
 def _guessed_column(column: pd.Series[Any], from_text: bool, of: str) -> pd.Series[Any]:
-    """Convert a column to float64 if all of its values are numbers, otherwise to strings."""
+    """Convert a column to float64 or strings.
+
+    It becomes float64 if all of its values are numbers.
+    """
     _check_some_value(column, of)
     if _is_number(column) or _all_booleans(column):
         return _finite(column)
@@ -149,7 +152,7 @@ def _number(text: str) -> float:
 
 
 def _values_and_rows(column: pd.Series[Any], chosen: Bools) -> str:
-    """Quote the first few values of a column where ``chosen`` is True, with their row numbers."""
+    """List the first few values where ``chosen`` is True, with their row numbers."""
     texts = listed(list(dict.fromkeys(str(text)[:LONGEST_TEXT] for text in column[chosen])), TEXTS_SHOWN)
     return f"{texts}, in {listed_rows(np.flatnonzero(chosen), column.index.to_numpy())} (counted from 0)"
 
@@ -192,7 +195,10 @@ def _known_numbers(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _known_labels(column: pd.Series[Any], categories: tuple[Any, ...]) -> pd.Series[Any]:
-    """Convert a column to the type of the categories that a model knows: strings or numbers."""
+    """Convert a column to the type of a model's categories.
+
+    The categories are strings or numbers.
+    """
     some_text = any(isinstance(label, str) for label in categories)
     some_number = any(isinstance(label, int | float | np.number) for label in categories)
     texts_only, numbers_only = some_text and not some_number, some_number and not some_text
@@ -265,7 +271,7 @@ def _check_some_value(column: pd.Series[Any], of: str) -> None:
 
 
 def _check_kind(column: pd.Series[Any]) -> None:
-    """Check that all values of a column are numbers or strings, not dates or lists."""
+    """Check that all values are numbers or strings, not dates or lists."""
     if isinstance(column.dtype, pd.StringDtype):
         return
     plain = (str, bool, np.bool_, int, float, np.integer, np.floating)

@@ -34,16 +34,25 @@ EPILOG = (
 
 
 class Result(ABC):
-    """The result of a command, which can be printed, converted to JSON and written to files."""
+    """The result of a command.
+
+    It can be printed, converted to JSON and written to files.
+    """
 
     notes: tuple[str, ...]
 
     @abstractmethod
     def summary(self, written: Sequence[Path]) -> RenderableType:
-        """Return the tables and texts to print; ``written`` are the paths of the written files."""
+        """Return the tables and texts to print.
+
+        ``written`` are the paths of the written files.
+        """
 
     def document(self, written: Sequence[Path]) -> dict[str, Any]:
-        """Return the result as a dictionary, for ``--json``; ``written`` are the written files."""
+        """Return the result as a dictionary, for ``--json``.
+
+        ``written`` are the paths of the written files.
+        """
         raise NotImplementedError
 
     def write(self, outputs: AtomicOutputs) -> None:
@@ -51,7 +60,10 @@ class Result(ABC):
         raise NotImplementedError
 
     def verdict(self) -> tuple[int, str]:
-        """Return the exit code and an error message, which is empty if there is no error."""
+        """Return the exit code and an error message.
+
+        The message is empty if there is no error.
+        """
         return 0, ""
 
 
@@ -125,7 +137,7 @@ class Command:
         raise NotImplementedError
 
     def show(self, output: Output) -> None:
-        """Open the output in a browser if the user asked for it with an option."""
+        """Open the output in a browser if an option says so."""
 
 
 def options_of(command: type[Command]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ CLASSES_SHOWN = 8
 
 
 def panel(title: str, lines: Sequence[tuple[str, str]]) -> Panel:
-    """Return a frame around pairs of a title and a text, with one pair per line."""
+    """Return a framed list with one title and text per line."""
     grid = titled_grid()
     for name, text in lines:
         grid.add_row(name, Text(text))

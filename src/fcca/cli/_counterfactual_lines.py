@@ -1,4 +1,4 @@
-"""Write the counterfactuals of a table that is read in chunks to a Parquet file."""
+"""Write counterfactuals to a Parquet file, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RowNumbers = NDArray[np.int64]
 
 
 class CounterfactualLines:
-    """Writes the counterfactuals of each chunk to a Parquet file, one line per changed column.
+    """Writes counterfactuals to a Parquet file, one line per changed column.
 
     The costs go to a temporary file, from which the median is computed at the end. Use it as a context manager.
 

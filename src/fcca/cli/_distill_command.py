@@ -50,8 +50,8 @@ class Distill(options.DistillSettings):
     frequent class and the black box. The size of the tree, the proof of its optimality and the next step follow. If the
     tree is no better than always predicting the most frequent class, the summary lists settings that gave better trees.
 
-    --regularization is the cost per leaf. A leaf is added only if it lowers the criterion by more than this cost, so a
-    lower cost per leaf gives a larger tree.
+    --regularization is the cost per leaf. A leaf is added only if it lowers the criterion by more than this cost. So
+    a lower cost per leaf gives a larger tree.
 
     [bold]Examples[/]
 
@@ -150,7 +150,7 @@ class Distill(options.DistillSettings):
 
     @property
     def model(self) -> TargetModel | None:
-        """The kind of model to fit; None if the black box is loaded from ``model_file``."""
+        """The kind of model to fit; None with ``model_file``."""
         return (self.model_by_name or TargetModel.gb) if self.model_file is None else None
 
     @property
@@ -206,7 +206,10 @@ class Distill(options.DistillSettings):
 
     @cached_property
     def streamed(self) -> bool:
-        """True if the table is read in chunks: with ``--stream``, or if the file is large."""
+        """True if the table is read in chunks.
+
+        It is so with ``--stream``, or by default if the file is large.
+        """
         if self.stream is not None or self.data is None:
             return bool(self.stream)
         with interrupts_deferred():

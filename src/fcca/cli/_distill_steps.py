@@ -130,7 +130,7 @@ def _split(source: Source, labels: TableLabels, settings: DistillSettings) -> Sp
 
 
 def _known(source: Source, labels: TableLabels, loaded: Any, settings: DistillSettings) -> BlackBox:
-    """Return a black box loaded from a file, after checks that it fits the table.
+    """Check that a loaded black box fits the table, and return it.
 
     The columns must be the same, and at least one class of the table must be known to the black box.
     """
@@ -149,7 +149,7 @@ def _new_tree(settings: DistillSettings, counts: dict[Any, int], label: str) -> 
 
 
 def _weights_of_labels(weights: dict[str, float], counts: dict[Any, int], label: str) -> dict[Any, float]:
-    """Return the weight of every class: the given weight, or 1 if none was given.
+    """Return the weight of every class, by default 1.
 
     ``weights`` has the classes as text, and the result has them as labels of the table.
     """
@@ -194,7 +194,7 @@ def _comparison(
     rows: tuple[BinaryRows, BinaryRows | None],
     tables: tuple[NDArray[np.float64] | None, NDArray[np.float64] | None],
 ) -> Comparison:
-    """Prepare the comparison of trees with CART, the most frequent class and the black box.
+    """Prepare the comparison of trees with CART and the black box.
 
     Parameters
     ----------
@@ -218,7 +218,9 @@ def _comparison(
 def _advice(
     comparison: Comparison, quality: Quality, training: BinaryRows, held_out: BinaryRows | None
 ) -> list[TriedTree] | None:
-    """Try other settings if the tree is small or no better than the most frequent class.
+    """Try other settings if the tree is small or useless.
+
+    A useless tree is no better than always predicting the most frequent class.
 
     Return the trees that are better than the tree with the current settings. Return None if trees cannot be judged,
     because no rows are held out and cross-validation is impossible.

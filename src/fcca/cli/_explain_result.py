@@ -73,7 +73,7 @@ class ExplainResult(Result):
         return EXIT_UNVERIFIED, f"{n} of {len(self.found)} counterfactuals do not flip the model's predict."
 
     def write(self, outputs: AtomicOutputs) -> None:
-        """Write the changes to a CSV or Parquet file, with one line per changed column."""
+        """Write the changes to a file, with one line per changed column."""
         out, frame = self.settings.out, one_type_per_column(self.found.to_frame())
         assert out is not None
         if out.name.lower().endswith(".parquet"):

@@ -96,7 +96,10 @@ class Export(Command):
     ] = False
 
     def run(self, output: Output) -> int:
-        """Write the converted tree to the file or to standard output, and return the exit code."""
+        """Write the converted tree, and return the exit code.
+
+        It is written to the file of ``--out``, or to standard output.
+        """
         form = _form(self.to, self.out)
         given = {
             "dialect": self.dialect,
@@ -120,7 +123,7 @@ class Export(Command):
 
 
 def _form(to: str | None, out: Path | None) -> str:
-    """Return the output format: the value of ``--to``, or the format of the file ending."""
+    """Return the output format, given by ``--to`` or by the file ending."""
     if to is not None:
         return str(to)
     if out is None:

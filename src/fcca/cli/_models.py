@@ -64,7 +64,7 @@ def target_model(model: TargetModel, random_state: int, X: pd.DataFrame, preset:
 
 
 def _has_usual_ranges(X: pd.DataFrame) -> bool:
-    """Return True if no numeric column is too wide or too narrow for 32-bit floats."""
+    """Return True if the ranges of all numeric columns suit 32-bit floats."""
     numbers = X.select_dtypes("float64")
     ranges = numbers.max() - numbers.min()
     return bool(((ranges == 0) | ranges.between(SMALLEST_RANGE, 1 / SMALLEST_RANGE)).all())
@@ -193,7 +193,10 @@ def _name(classifier: Any) -> str:
 
 
 def _size(classifier: Any) -> str:
-    """Describe the number and depth of the trees of a model; empty for models without trees."""
+    """Describe the number and depth of the trees of a model.
+
+    The text is empty for models without trees.
+    """
     model = read_model(classifier)
     if not isinstance(model, TreeEnsemble) or type(unwrapped(classifier)).__name__ == "ExplainableBoostingClassifier":
         return ""
@@ -237,7 +240,10 @@ def _decision(label: Any, of: str, threshold: float) -> str | None:
 
 
 def notes_on_labels(classifier: Any, source: Path) -> list[str]:
-    """Return a note if the model file does not store the class labels, as for LightGBM."""
+    """Return a note if the model file does not store class labels.
+
+    This is so for LightGBM.
+    """
     if not isinstance(classifier, LightGBMBooster):
         return []
     return [

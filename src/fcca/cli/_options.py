@@ -172,7 +172,7 @@ Jobs = Annotated[int, search_option(help="Threads, -1 for all cores. Results do 
 
 @dataclass(frozen=True, kw_only=True)
 class Costs(Command):
-    """Options for the cost of a change, and for the decision threshold of the black box."""
+    """Options for the cost of changes and for the decision threshold."""
 
     lambda0: Annotated[float, search_option("--lambda0", help="Cost per changed column."), IS_COST] = 0.1
     lambda1: Annotated[float, search_option("--lambda1", help="Cost per distance, measured by --scale."), IS_COST] = 1.0
@@ -285,7 +285,7 @@ class _OtherSettings:
 
     @property
     def model(self) -> TargetModel | None:
-        """The kind of model to fit; None if the black box is loaded from ``model_file``."""
+        """The kind of model to fit; None with ``model_file``."""
         return None
 
     @property

@@ -42,7 +42,9 @@ IN_CHUNKS = (
 
 
 def quality_summary(found: Distillation) -> list[RenderableType]:
-    """Return a table that compares the tree with CART, the most frequent class and the black box.
+    """Return a table that compares the tree with other classifiers.
+
+    These are CART, the most frequent class and the black box.
 
     Notes and, for a tree that is no better than the most frequent class, a warning follow.
     """

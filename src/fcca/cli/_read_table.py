@@ -1,4 +1,4 @@
-"""Read a table and its labels from a CSV or Parquet file, and check them."""
+"""Read and check a table and its labels, from CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Dataset:
         return replace(self, X=X, notes=notes)
 
     def as_known(self, columns: Columns | None) -> Dataset:
-        """Return a copy with every column converted to the type that a fitted model expects."""
+        """Return a copy with the column types that a fitted model expects."""
         return replace(self, X=as_known(self.X, columns))
 
     def class_counts(self) -> dict[Any, int]:
@@ -397,7 +397,10 @@ def labels_of(column: pd.Series[Any]) -> NDArray[np.generic]:
 
 
 def missing_labels(label: str, n: int, first: int) -> InvalidInputError:
-    """Return the error for a label column with ``n`` missing values, the first in row ``first``."""
+    """Return the error for a label column with missing values.
+
+    There are ``n`` of them, the first in row ``first``.
+    """
     return InvalidInputError(
         f"The label column {label!r} has {n} missing value(s), first in row {first} (counted from 0). "
         "Remove these rows, or fill in their labels. Empty fields, NA, None and null count as missing values."
@@ -408,7 +411,9 @@ def missing_labels(label: str, n: int, first: int) -> InvalidInputError:
 
 
 def check_classes(counts: dict[Any, int], label: str) -> None:
-    """Check that there are two or more classes, with two rows per class on average.
+    """Check that a table has enough classes and rows.
+
+    Expected are two or more classes and, on average, at least two rows per class.
 
     Parameters
     ----------

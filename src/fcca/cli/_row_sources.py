@@ -1,4 +1,6 @@
-"""Where the rows of a table come from: memory, or a Parquet file read in chunks.
+"""Sources of rows: a table in memory, or a Parquet file.
+
+The Parquet file is read in chunks.
 
 Both sources have the same methods. :func:`fcca.cli._distill_steps.distillation` calls them in this order: ``check_rules``,
 ``labels``, ``read`` if a black box is fitted, ``prepare``, ``fit``, ``binary_rows``, ``encoded_rows``, ``left_out`` and
@@ -65,7 +67,7 @@ def _with_any_label(columns: Columns | None) -> Columns | None:
 
 
 def _nothing_known() -> InvalidInputError:
-    """Return the error for a table whose training rows are all unknown to the black box."""
+    """Return the error for a table without a predictable training row."""
     return InvalidInputError(
         "Every training row has a category or a missing value that the black box does not know. Use a table with the "
         "categories that the black box was fitted on."
@@ -126,7 +128,7 @@ class MemorySource:
         self._left_out, self._held_out_left_out = LeftOutRows(), LeftOutRows()
 
     def check_rules(self, rules: Rules, settings: DistillSettings, loaded: Any) -> None:
-        """Do nothing. A table in memory supports all rules, unlike a table read in chunks."""
+        """Do nothing, because a table in memory supports all rules."""
 
     def labels(self, settings: DistillSettings) -> TableLabels:
         """Return the labels of the table."""
@@ -318,7 +320,7 @@ class ParquetSource:
         return self._found.training, held_out if len(held_out.y) else None
 
     def encoded_rows(self, classifier: FCCAClassifier) -> tuple[Floats | None, Floats | None]:
-        """Return None for the training rows and for the held-out rows: they are not in memory."""
+        """Return None twice, because the rows are not in memory."""
         return None, None
 
     def left_out(self) -> tuple[LeftOutRows, LeftOutRows]:
@@ -423,7 +425,7 @@ class _KnownRows:
 
 
 class _TimedChunks(LocalChunks):
-    """Chunks of a table, with a measurement of how long each pass over them takes.
+    """Chunks of a table that measure the time of each pass.
 
     Parameters
     ----------

@@ -9,7 +9,10 @@ from fcca.exceptions import InvalidInputError
 
 
 def read_rules(path: Path | None) -> tuple[Constraint, ...]:
-    """Read the rules for changes from the YAML file of ``--rules``; no file means no rules."""
+    """Read the rules for changes from a YAML file.
+
+    Without a file, there are no rules.
+    """
     if path is None:
         return ()
     rules = load_rules(path)

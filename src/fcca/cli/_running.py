@@ -109,7 +109,9 @@ def json_text(document: Any, encoding: str = "utf-8") -> str:
 
 @contextmanager
 def _lost_interrupts() -> Iterator[list[threading.Timer]]:
-    """Send Ctrl-C again if it got lost, for example in a callback of a C library.
+    """Send Ctrl-C again if it got lost.
+
+    It can get lost in a callback of a C library.
 
     Yields the list of timers that send it. The list is empty if no Ctrl-C got lost.
     """
@@ -161,14 +163,17 @@ def run_command(work: Callable[[], int], output: Output) -> None:
 
 
 def file_link(path: Path) -> Text:
-    """Return a path as text. Terminals that support links show it as a link to the file."""
+    """Return a path as text, with a link to the file.
+
+    Only some terminals show the link.
+    """
     text = Text(printable(path), overflow="fold")
     text.stylize(f"link {path.resolve().as_uri()}")
     return text
 
 
 def open_in_browser(path: Path, output: Output) -> None:
-    """Open an HTML file in the browser. If there is no browser, print a note."""
+    """Open a file in the browser, or print a note without browser."""
     import webbrowser
 
     try:

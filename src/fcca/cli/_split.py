@@ -1,4 +1,4 @@
-"""Choose the held-out rows, and the sample of training rows that the black box is fitted on.
+"""Choose the held-out rows, and the rows that the black box is fitted on.
 
 The same rows are chosen whether the table is in memory or read in chunks.
 """
@@ -130,5 +130,5 @@ class Split:
 
 @lru_cache(maxsize=2)
 def _numbers(random_state: int, block: int) -> NDArray[np.float64]:
-    """Return one random number from 0 to 1 for each row of a block of BLOCK rows."""
+    """Return a random number from 0 to 1 for each row of a block."""
     return np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(HOLD_OUT, block))).random(BLOCK)

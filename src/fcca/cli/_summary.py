@@ -209,7 +209,7 @@ def _at_a_glance(found: Distillation, written: Sequence[Path], *, shows_tree: bo
 
 
 def _next_step(found: Distillation, written: Sequence[Path], *, shows_tree: bool) -> Text:
-    """Tell the user which section of the summary and which written file to read next."""
+    """Return a sentence that says what to read next."""
     below = "Read the better settings below" if found.advice else "Read the tree below" if shows_tree else ""
     page = next((path for path in written if path.suffix in (".html", ".htm")), None)
     if page is not None:
@@ -306,7 +306,7 @@ def _thresholds_table(found: Distillation) -> Table:
 
 
 def tree_of_rules(found: Distillation) -> Tree:
-    """Return the decision tree as a drawing for the console, with one line per branch."""
+    """Return the decision tree for the console, with one line per branch."""
     nodes, names = found.classifier.structure_, found.discretizer.thresholds_.feature_names
     first = branches_in_words(nodes, names, found.classifier.classes_.tolist(), found.shown_columns())
 

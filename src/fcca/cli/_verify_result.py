@@ -161,7 +161,7 @@ def _of_tree(stated: CertificateDocument, path: Path | None) -> list[Check]:
 
 
 def _of_file(stated: CertificateDocument, table: Dataset) -> list[Check]:
-    """Check that the table has the same rows as the table that the certificate was made from.
+    """Check that the table is the one that the certificate describes.
 
     Return a list with one check, or an empty list if the certificate does not describe a file.
     """

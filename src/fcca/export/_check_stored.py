@@ -66,7 +66,7 @@ def _array(given: Any, kinds: str, shape: tuple[int, ...], what: str) -> None:
 
 
 def _within(given: NDArray[Any], least: int, most: int, what: str) -> None:
-    """Check that all numbers of an array are between ``least`` and ``most``, or equal to them."""
+    """Check that all numbers of an array are from ``least`` to ``most``."""
     _require(len(given) == 0 or (int(given.min()) >= least and int(given.max()) <= most), f"{what} out of range")
 
 
@@ -167,7 +167,7 @@ def _check_counterfactuals(found: Counterfactuals) -> None:
 
 
 def _check_codes(columns: Columns, moves: Any) -> None:
-    """Check that every changed value in a categorical column is the code of a category."""
+    """Check that changed values in categorical columns are valid codes."""
     for j, column in enumerate(columns):
         if column.categories is None:
             continue
@@ -283,7 +283,7 @@ def _same_nodes(own: TreeStructure, other: TreeStructure) -> bool:
 
 
 def _frame(path: Any) -> pd.DataFrame:
-    """Convert the dictionary of lists that :func:`plain_path` returns back to a data frame."""
+    """Convert the result of :func:`plain_path` back to a data frame."""
     _require(
         isinstance(path, dict) and all(isinstance(column, list) for column in path.values()),
         "a selection path that is not a table",
@@ -296,7 +296,7 @@ def _frame(path: Any) -> pd.DataFrame:
 
 
 def plain_path(path: pd.DataFrame) -> dict[str, list[Any]]:
-    """Convert a data frame of numbers to a dictionary of lists, which skops can write."""
+    """Convert a data frame to a dictionary of lists, which skops can write."""
     return {str(name): column.tolist() for name, column in path.items()}
 
 

@@ -1,4 +1,4 @@
-"""A stand-alone tree, taken from a fitted classifier without its black box and training rows."""
+"""A tree without the black box and the training rows of its classifier."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Certificate", "DistilledTree", "as_distilled"]
 
 
 class Condition(NamedTuple):
-    """A yes/no question on one column. It can be a key of a dictionary.
+    """A yes/no question on one column, usable as a dictionary key.
 
     Attributes
     ----------
@@ -175,17 +175,20 @@ class DistilledTree:
 
     @cached_property
     def heaviest(self) -> NDArray[np.intp]:
-        """For each node, the position of its predicted class: the class with the largest weight."""
+        """Position of the predicted class of each node.
+
+        It is the class with the largest training weight.
+        """
         heaviest: NDArray[np.intp] = self.structure.probability.argmax(axis=1)
         return heaviest
 
     def class_of(self, node: int) -> Label:
-        """Return the predicted class of a node: the class with the largest training weight."""
+        """Return the predicted class of a node, which has the largest weight."""
         return self.classes[int(self.heaviest[node])]
 
     @property
     def class_array(self) -> NDArray[Any]:
-        """The classes as an array. Its dtype is object if the labels have several types."""
+        """The classes as an array, of dtype object if their types differ."""
         one_type = len({type(label) for label in self.classes}) == 1
         return np.array(self.classes, dtype=None if one_type else object)
 
@@ -289,7 +292,10 @@ class DistilledTree:
         return self.structure.probability[self.apply(X)]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict a class for each row: the class with the largest weight in the row's leaf."""
+        """Predict the class of each row.
+
+        It is the class with the largest training weight in the row's leaf.
+        """
         return self.class_array[self.heaviest[self.apply(X)]]
 
     def rules(self) -> list[str]:

@@ -1,4 +1,7 @@
-"""The provenance of a tree, that is, how it was made: versions, parameters and counts."""
+"""The provenance of a tree: versions, parameters and counts.
+
+It documents how the tree was made.
+"""
 
 from __future__ import annotations
 
@@ -171,7 +174,7 @@ def cut_off(text: str) -> str:
 
 
 def plain_parameter(value: Any) -> Plain:
-    """Convert the value of a parameter to a string, number, boolean or None, for JSON."""
+    """Convert a parameter to a value that JSON can represent."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool):

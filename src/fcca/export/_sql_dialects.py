@@ -44,11 +44,16 @@ class Dialect:
         return exp.cast(column, "double")
 
     def number(self, column: Expression) -> Expression:
-        """Return the SQL expression for a column converted to 64-bit floats, with NULL for NaN."""
+        """Return the SQL expression for a column as 64-bit floats.
+
+        Unlike in :meth:`double`, NaN becomes NULL.
+        """
         return exp.Nullif(this=self.double(column), expression=self.special("nan"))
 
     def refused(self, column: Expression, kind: str, *, may_be_missing: bool) -> Iterator[Expression]:
-        """Yield SQL tests that are true for values for which the classifier raises an error.
+        """Yield SQL tests that are true for refused values.
+
+        These are values for which the classifier raises an error.
 
         Unknown categories are not tested here. For NULL, a test may be NULL, which counts as false.
 
@@ -133,11 +138,11 @@ class Dialect:
     # --- names ---------------------------------------------------------------------------------------------------------
 
     def same_name(self, name: str) -> str:
-        """Return a key for a name. Names that the database cannot distinguish have the same key."""
+        """Return the same key for names that the database cannot distinguish."""
         return name
 
     def trouble_with(self, name: str, *, is_column: bool) -> str | None:
-        """Return the reason why the database does not allow a name; None if it is allowed.
+        """Return why the database does not allow a name, or None.
 
         ``is_column`` is True for a column, and False for a table.
         """
@@ -237,7 +242,10 @@ class Spark(Dialect):
 
 
 class BigQuery(Dialect):
-    """BigQuery, in which NaN does not equal NaN, and names may contain few special characters."""
+    """BigQuery, in which NaN does not equal NaN.
+
+    Names may contain only some special characters.
+    """
 
     name = "bigquery"
     longest = 300
@@ -395,7 +403,7 @@ def concatenated(chunks: list[Expression]) -> Expression:
 
 
 def signed(value: float, text: str) -> Expression:
-    """Return the SQL expression for a number: the literal ``text``, with the sign of ``value``."""
+    """Return the SQL number ``text`` with the sign of ``value``."""
     literal = exp.Literal.number(text)
     return exp.Neg(this=literal) if math.copysign(1.0, value) < 0 else literal
 
@@ -438,7 +446,9 @@ def is_read_exactly(value: float) -> bool:
 
 
 def ratio(value: float, as_double: Any) -> Expression:
-    """Return the SQL expression for a float as a whole number times or divided by powers of two.
+    """Return the SQL expression for a float as an exact ratio.
+
+    It is a whole number, multiplied or divided by powers of two.
 
     This is exact in every database. ``as_double`` converts a whole number to a SQL float.
     """
@@ -456,5 +466,5 @@ def ratio(value: float, as_double: Any) -> Expression:
 
 
 def ascii_lower(name: str) -> str:
-    """Convert the letters A to Z to lower case, and leave all other characters unchanged."""
+    """Convert A to Z to lower case; other letters stay unchanged."""
     return re.sub("[A-Z]+", lambda found: found[0].lower(), name)

@@ -86,7 +86,9 @@ class Writer:
         return _case(whens, exp.Literal.number(0))
 
     def refusal_of_bins(self) -> Expression | None:
-        """Return the SQL expression that is 1 for rows with a refused value, and 0 for other rows.
+        """Return the SQL expression that marks rows with a refused value.
+
+        The expression is 1 for these rows, and 0 for others.
 
         All bins of a row with a refused value are NULL. The query evaluates this expression once per row. Repeating it in
         every bin would make the query grow with the square of the number of columns. Return None if no value can be
@@ -106,7 +108,7 @@ class Writer:
         return _case([*self._refusals(self.tree.asked, exp.null()), *whens], write(last))
 
     def _refusals(self, asked: Iterable[int], value: Expression) -> list[When]:
-        """Return the branches of a CASE for rows with a refused value, one branch per column.
+        """Return the CASE branches for refused values, one per column.
 
         A single branch for hundreds of columns would exceed SQLite's limit on the depth of an expression.
 
@@ -169,7 +171,7 @@ class Writer:
         return _kind_of(categories, f"The categories of column {name!r}")
 
     def _is_one_of(self, j: int, labels: Sequence[Any]) -> Expression:
-        """Return the SQL test that the value of a column is one of these categories."""
+        """Return the SQL test that a column has one of these categories."""
         dialect, kind = self.dialect, self._kind(j)
         what = f"The category of column {self.tree.columns.names[j]!r}"
         if kind == "text":
@@ -200,7 +202,10 @@ class Writer:
 
 
 def _leaves(tree: DistilledTree) -> list[tuple[list[Condition], int]]:
-    """Return the leaves from right to left, each with the conditions that hold on its path."""
+    """Return the leaves from right to left, with their conditions.
+
+    Only conditions that hold on the path to the leaf are listed.
+    """
     nodes = tree.structure
     found, pending = [], [(0, ())]  # type: tuple[list[tuple[list[Condition], int]], list[tuple[int, tuple[int, ...]]]]
     while pending:

@@ -21,8 +21,8 @@ def to_markdown(classifier: Any) -> str:
     Returns
     -------
     str
-        A title and a table. Each line has the conditions of a leaf, its class, the share of this class in the training
-        weight of the leaf, and the number of training rows.
+        A title and a table. Each line of the table has the conditions, the class and the number of training rows of a leaf.
+        It also has the share of this class in the training weight of the leaf.
 
     Examples
     --------

@@ -198,7 +198,9 @@ def _kind(labels: Sequence[Label], what: str) -> str:
 
 
 def _other_label(labels: Sequence[Label], text: str, number: int) -> str | int:
-    """Return a value that is not among the labels, for missing values or refused rows.
+    """Return a value that is not among the labels.
+
+    It stands for a missing value or a refused row.
 
     If the labels are strings, it is the empty string, or else ``text``. If the labels are numbers, it is ``number``, or else
     the smallest int64 that is not a label.
@@ -298,7 +300,7 @@ class _Graph:
         return out
 
     def cast(self, value: str, dtype: Any) -> str:
-        """Add a conversion of a tensor to another type, and return the name of its output."""
+        """Add a conversion to another type; return the name of its output."""
         return self.add("Cast", value, to=self.number_of(dtype))
 
     def number_of(self, dtype: Any) -> int:
@@ -441,7 +443,7 @@ def _add_outputs(
     labels: NDArray[Any],
     outputs: dict[str, str],
 ) -> None:
-    """Add operations that look up the label, the probabilities and the leaf of every row.
+    """Add the three outputs: label, probabilities and leaf.
 
     Each is read from a constant table with one line per leaf. The last line is for refused rows.
     """

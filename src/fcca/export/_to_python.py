@@ -154,7 +154,7 @@ def to_python(classifier: Any) -> str:
 
 
 def _categories(tree: DistilledTree) -> Iterator[str]:
-    """Yield a line of code with the categories of each categorical column that the tree tests."""
+    """Yield a line of code with the categories of each tested column."""
     for j in tree.asked:
         categories = tree.columns[j].categories
         if categories is not None:

@@ -32,8 +32,9 @@ def to_sql(
 
     The SQL returns the same predictions as the classifier, even for values equal to a threshold, or one floating-point step
     above or below it. Numbers are compared as 64-bit floats, and strings character by character, whatever the collation.
-    NULL and NaN are missing values. The result is NULL if the classifier would raise an error for a value in a column that
-    the tree tests, such as an unknown category or an infinite number. Needs sqlglot: ``pip install "fcca[sql]"``.
+    NULL and NaN are missing values. The result is NULL for a row that the classifier would not predict. In a
+    column that the tree tests, it has an unknown category, an infinite number, or a missing value where no training row had
+    one. Needs sqlglot: ``pip install "fcca[sql]"``.
 
     Parameters
     ----------

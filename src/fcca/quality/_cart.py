@@ -1,4 +1,4 @@
-"""CART, scikit-learn's decision tree, fitted on the training rows as a baseline for the tree."""
+"""CART, scikit-learn's decision tree, as a baseline on the training rows."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Cart:
         self._probability[:, fitted.classes_] = smoothed_probability(mass)
 
     def _kept(self, n_leaves: int) -> NDArray[np.intp]:
-        """Map the nodes of the fitted tree to those of the tree with ``n_leaves`` leaves.
+        """Map each fitted node to a node of the tree with ``n_leaves`` leaves.
 
         Each split adds two nodes with the next numbers, so the tree with k leaves has the first 2k - 1 nodes. A later node
         is mapped to its closest ancestor among these.

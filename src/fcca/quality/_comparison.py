@@ -53,7 +53,7 @@ class LabelledRows:
 
 @dataclass(frozen=True)
 class Quality:
-    """Figures that compare a tree with CART, the most frequent class and the black box.
+    """Figures of a tree, CART, the most frequent class and the black box.
 
     All figures are measured on the same rows: the held-out rows, or the training rows if none are held out.
 
@@ -103,7 +103,7 @@ class Quality:
 
     @property
     def black_box_is_useless(self) -> bool:
-        """True if the black box is no better than always predicting the most frequent class.
+        """True if the black box is no better than the most frequent class.
 
         False if the AUC of the black box is unknown.
         """
@@ -210,7 +210,9 @@ class Comparison:
         )
 
     def cart(self, n_leaves: int) -> tuple[int, Figures] | tuple[None, None]:
-        """Return the number of leaves and the figures of CART, with at most ``n_leaves`` leaves.
+        """Return the number of leaves and the figures of CART.
+
+        ``n_leaves`` is the maximum number of leaves.
 
         Both are None if the rows are not in memory.
         """
@@ -222,7 +224,10 @@ class Comparison:
         return self._cart.n_leaves(n_leaves), figures
 
     def aligned(self, score: Floats, classes: NDArray[Any]) -> Floats:
-        """Return scores with one column per class, with 0 for missing classes."""
+        """Return scores with one column for each class in ``classes``.
+
+        ``score`` has columns only for the given classes. The other classes get the score 0.
+        """
         every = np.zeros((len(score), len(self.classes)))
         every[:, [self._position[label] for label in classes.tolist()]] = score
         return every
@@ -276,6 +281,6 @@ class Comparison:
 
 
 def most_leaves(tree: Any) -> int:
-    """Return the number of leaves that the limits of the tree allow, at most 64."""
+    """Return how many leaves the limits of the tree allow, at most 64."""
     limits = [64, tree.max_leaf_nodes, None if tree.max_depth is None else 2 ** min(6, tree.max_depth)]
     return int(min(limit for limit in limits if limit is not None))

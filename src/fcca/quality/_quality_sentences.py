@@ -1,4 +1,4 @@
-"""Sentences for the user: a warning about a useless tree, and advice on better settings."""
+"""Sentences for the user: warnings about useless trees, and better settings."""
 
 from __future__ import annotations
 

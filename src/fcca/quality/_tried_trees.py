@@ -54,9 +54,9 @@ class TriedTree:
 def tried_trees(comparison: Comparison, training: BinaryRows, held_out: BinaryRows | None) -> list[TriedTree] | None:
     """Grow trees with other parameters, and return those that beat the fitted tree.
 
-    The trees are measured on the held-out rows, or by cross-validation if there are none. Return None if both are
-    impossible. Without held-out rows, this is so for fewer than FEWEST_ROWS rows, and for a table that was read in chunks,
-    where equal rows are stored once.
+    The trees are measured on the held-out rows, or by cross-validation if there are none. Return None if no tree
+    can be measured: no rows are held out, and cross-validation is impossible. It needs FEWEST_ROWS rows, each stored by
+    itself.
 
     Parameters
     ----------
@@ -177,7 +177,10 @@ class _Trial:
 
 
 def _folds(label: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Assign each row to one of FOLDS folds, stratified by class; return the fold numbers."""
+    """Assign each row to a fold, stratified by class.
+
+    Return the number of the fold of each row.
+    """
     order = np.random.default_rng(0).permutation(len(label))
     order = order[np.argsort(label[order], kind="stable")]
     fold = np.empty(len(label), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Phrases about a fitted tree: its objective, and the set of trees in which it is optimal."""
+"""Phrases about the objective of a tree, and about its limits."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def objective_in_words(tree: Any) -> str:
 
 
 def compared_trees(tree: Any) -> str:
-    """Describe the set of trees among which the search found the best one.
+    """Describe the trees among which the search found the best one.
 
     For example, ``tree on these thresholds with depth at most 4 and at most 8 leaves``. A proof of optimality holds for
     this set, on the training rows.
