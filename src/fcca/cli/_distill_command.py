@@ -150,7 +150,7 @@ class Distill(options.DistillSettings):
 
     @property
     def model(self) -> TargetModel | None:
-        """The kind of model to fit; None with ``model_file``."""
+        """The kind of model to fit; None if the black box is ``model_file``."""
         return (self.model_by_name or TargetModel.gb) if self.model_file is None else None
 
     @property

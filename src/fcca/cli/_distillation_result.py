@@ -1,4 +1,4 @@
-"""The result of a distillation and its files."""
+"""The result of ``fcca distill``, a small tree in place of a black box, and its files."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Distillation:
 
     @property
     def discretizer(self) -> FCCADiscretizer:
-        """The fitted discretizer."""
+        """The fitted discretizer, which has the thresholds and the counterfactuals."""
         discretizer: FCCADiscretizer = self.classifier.discretizer_
         return discretizer
 

@@ -102,7 +102,10 @@ class ExplainResult(Result):
         ]
 
     def document(self, written: Sequence[Path]) -> dict[str, Any]:
-        """Return the document for ``--json``; NaN and infinity become null."""
+        """Return the counterfactuals as a dictionary, for ``--json``.
+
+        NaN and infinity become None, because JSON cannot represent them.
+        """
         return {
             "model": str(self.settings.model_file),
             "data": str(self.settings.data),

@@ -234,7 +234,7 @@ class Merging(Command):
 
     @property
     def round_thresholds(self) -> bool:
-        """True if thresholds are rounded."""
+        """True if thresholds are rounded, which ``--no-round`` prevents."""
         return not self.no_round
 
     def tolerance(self) -> float | str:
@@ -285,7 +285,7 @@ class _OtherSettings:
 
     @property
     def model(self) -> TargetModel | None:
-        """The kind of model to fit; None with ``model_file``."""
+        """The kind of model to fit; None if the black box is ``model_file``."""
         return None
 
     @property

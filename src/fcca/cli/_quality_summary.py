@@ -44,9 +44,8 @@ IN_CHUNKS = (
 def quality_summary(found: Distillation) -> list[RenderableType]:
     """Return a table that compares the tree with other classifiers.
 
-    These are CART, the most frequent class and the black box.
-
-    Notes and, for a tree that is no better than the most frequent class, a warning follow.
+    These are CART, the most frequent class and the black box. Notes follow, and a warning if the tree is no better than the
+    most frequent class.
     """
     quality = found.quality
     parts: list[RenderableType] = [_figures_table(quality)]
@@ -144,7 +143,7 @@ def advice(found: Distillation, settings: DistillSettings) -> list[str]:
 
 
 def quality_document(found: Distillation, settings: DistillSettings) -> dict[str, Any]:
-    """Return the quality of the tree for ``--json``."""
+    """Return the figures of the tree and of the compared classifiers, for ``--json``."""
     quality = found.quality
     return {
         "of": "held_out" if quality.is_held_out else "training",

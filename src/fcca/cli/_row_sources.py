@@ -131,7 +131,7 @@ class MemorySource:
         """Do nothing, because a table in memory supports all rules."""
 
     def labels(self, settings: DistillSettings) -> TableLabels:
-        """Return the labels of the table."""
+        """Return the labels of all rows, and their counts."""
         return TableLabels(self.data.y, self.data.class_counts())
 
     def read(self, rows: RowNumbers | None) -> tuple[pd.DataFrame, Labels]:

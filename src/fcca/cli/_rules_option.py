@@ -1,4 +1,4 @@
-"""The option ``--rules``."""
+"""The option ``--rules``: a file with rules for the changes of counterfactuals."""
 
 from __future__ import annotations
 

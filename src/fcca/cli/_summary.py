@@ -130,7 +130,7 @@ class _Distilled(Result):
 
 @dataclass(frozen=True)
 class DistillResult(_Distilled):
-    """The result of ``fcca distill``."""
+    """The result of ``fcca distill``: files, summary and JSON."""
 
     settings: Distill
     shows_tree: ClassVar[bool] = True
@@ -145,7 +145,7 @@ class DistillResult(_Distilled):
                 self._write_page(outputs.path(REPORT))
 
     def summary(self, written: Sequence[Path]) -> RenderableType:
-        """Return the printed summary."""
+        """Return the tables and texts that the command prints."""
         found = self.found
         parts: list[RenderableType] = [
             *self._first_screen(written),
@@ -162,7 +162,7 @@ class DistillResult(_Distilled):
         return Group(*parts)
 
     def document(self, written: Sequence[Path]) -> dict[str, Any]:
-        """Return the document for ``--json``."""
+        """Return the results as a dictionary, for ``--json``."""
         files = {path.name: str(path) for path in written}
         document = {"quality": quality_document(self.found, self.settings)} | _document(self.found)
         return document | {"files": files, "seconds": self.found.stopwatch.seconds, "notes": list(self.notes)}
@@ -170,7 +170,7 @@ class DistillResult(_Distilled):
 
 @dataclass(frozen=True)
 class ReportResult(_Distilled):
-    """The result of ``fcca report``."""
+    """The result of ``fcca report``: the HTML report and a summary."""
 
     settings: Report
 
@@ -180,7 +180,7 @@ class ReportResult(_Distilled):
         self._write_page(outputs.path(self.settings.out.name), levels)
 
     def summary(self, written: Sequence[Path]) -> RenderableType:
-        """Return the printed summary."""
+        """Return the tables and texts that the command prints."""
         lines = [line for path in written for line in (Text(), _report_line(path))]
         found = self.found
         return Group(*self._first_screen(written), panel("fcca report", facts(found)), _scores_table(found), *lines)
@@ -209,7 +209,10 @@ def _at_a_glance(found: Distillation, written: Sequence[Path], *, shows_tree: bo
 
 
 def _next_step(found: Distillation, written: Sequence[Path], *, shows_tree: bool) -> Text:
-    """Return a sentence that says what to read next."""
+    """Return the text of the line Next: what the user can read or open next.
+
+    ``shows_tree`` is True if the summary prints the tree further below.
+    """
     below = "Read the better settings below" if found.advice else "Read the tree below" if shows_tree else ""
     page = next((path for path in written if path.suffix in (".html", ".htm")), None)
     if page is not None:

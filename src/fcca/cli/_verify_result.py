@@ -77,7 +77,7 @@ class VerifyResult(Result):
         return Group(panel("fcca verify", facts), table, Text(), verdict)
 
     def document(self, written: Sequence[Path]) -> dict[str, Any]:
-        """Return the document for ``--json``."""
+        """Return the checks and the verdict as a dictionary, for ``--json``."""
         files = {"certificate": str(self.settings.certificate), "data": self.data, "model": str(self.settings.model)}
         return files | self.result.to_dict() | {"seconds": self.seconds, "notes": list(self.notes)}
 
