@@ -66,7 +66,7 @@ def check_file(path: Path, expected: str) -> None:
     ``expected`` describes the file in the error message.
     """
     if not path.exists():
-        raise InvalidInputError(f"There is no file {path}. Relative paths start at {Path.cwd()}.")
+        raise InvalidInputError(f"There is no file {path}. The current directory is {Path.cwd()}.")
     if not path.is_file():
         raise InvalidInputError(f"{path} is not a file. Expected {expected}.")
     if path.stat().st_size == 0:

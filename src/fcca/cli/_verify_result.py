@@ -103,7 +103,10 @@ def run_verify(settings: Verify) -> VerifyResult:
     if stated.read is not None:
         rows = np.setdiff1d(rows, stated.read.left_out)
     if len(rows) == 0:
-        raise InvalidInputError(f"{table.name} has no rows of the certificate: all of its rows are listed as left out.")
+        raise InvalidInputError(
+            f"{table.name} has no rows of the certificate: the certificate lists all of its rows as left out. Give the "
+            "table that the certificate was made from with --data."
+        )
     with collected_notes() as notes, step("Checks; --time-limit bounds the longest"):
         result = verify(
             stated,

@@ -192,7 +192,7 @@ def _kind(labels: Sequence[Label], what: str) -> str:
     if len(whole) < len(numbers) and all(abs(number) < EXACT for number in whole):
         return "float64"
     raise InvalidInputError(
-        f"The {what} have numbers that neither int64 nor float64 of ONNX can hold exactly. Convert them to strings before "
+        f"The {what} have numbers that neither int64 nor float64 can represent exactly. Convert them to strings before "
         "fitting, for example with astype(str), or write the tree with to_json."
     )
 
