@@ -57,6 +57,6 @@ for command in COMMANDS:
 
 
 def run() -> None:
-    """Run the command that the arguments of the process name."""
+    """Parse the command line arguments, and run the command."""
     leave_streams_whole()
     app()

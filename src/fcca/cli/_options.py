@@ -385,7 +385,7 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
         return {name: value for name, value in given.items() if value is not None}
 
     def check(self) -> None:
-        """Check combinations of options that are valid only one by one."""
+        """Check that the given options can be combined."""
         if self.scale == "rank" and self.model is not None and self.model.is_linear:
             raise InvalidInputError(
                 f"--scale is rank, but --model is {self.model.value}, a linear model. Expected range, mad or units of "

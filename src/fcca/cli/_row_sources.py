@@ -67,7 +67,7 @@ def _with_any_label(columns: Columns | None) -> Columns | None:
 
 
 def _nothing_known() -> InvalidInputError:
-    """Return the error for a table without a predictable training row."""
+    """Return the error for a table in which no training row can be predicted."""
     return InvalidInputError(
         "Every training row has a category or a missing value that the black box does not know. Use a table with the "
         "categories that the black box was fitted on."
@@ -80,7 +80,9 @@ def _with_selection(
     X: pd.DataFrame | None = None,
     y: NDArray[np.generic] | None = None,
 ) -> FCCAClassifier:
-    """Return the classifier with the selection of ``--thresholds``, if given.
+    """Let the classifier select as many thresholds as ``--thresholds`` says.
+
+    Without this option, the classifier is returned unchanged.
 
     Parameters
     ----------

@@ -173,7 +173,7 @@ def file_link(path: Path) -> Text:
 
 
 def open_in_browser(path: Path, output: Output) -> None:
-    """Open a file in the browser, or print a note without browser."""
+    """Open a file in the browser; if there is no browser, print a note."""
     import webbrowser
 
     try:

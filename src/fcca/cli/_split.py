@@ -130,5 +130,8 @@ class Split:
 
 @lru_cache(maxsize=2)
 def _numbers(random_state: int, block: int) -> NDArray[np.float64]:
-    """Return a random number from 0 to 1 for each row of a block."""
+    """Return a random number from 0 to 1 for each row of a block.
+
+    A block has BLOCK consecutive rows. A row is held out if its number is below ``test_size``.
+    """
     return np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(HOLD_OUT, block))).random(BLOCK)

@@ -183,7 +183,7 @@ class DistilledTree:
         return heaviest
 
     def class_of(self, node: int) -> Label:
-        """Return the predicted class of a node, which has the largest weight."""
+        """Return the class that a node predicts: the one with the largest weight."""
         return self.classes[int(self.heaviest[node])]
 
     @property

@@ -176,8 +176,8 @@ def positions_of_tests(tree: DistilledTree, table: ThresholdTable) -> list[int |
         if test is not None and test not in position:
             said = tree.structure.test_in_words(node, True, tree.columns.names, tree.columns)
             raise InvalidInputError(
-                f"The tree tests {said}, which is not one of its {len(table)} thresholds. Its structure and its thresholds must "
-                "come from the same classifier."
+                f"The tree tests {said}, which is not one of its {len(table)} thresholds. Its structure and its thresholds "
+                "must come from the same classifier."
             )
     return [None if test is None else position[test] for test in tree.tests]
 

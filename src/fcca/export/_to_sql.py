@@ -166,7 +166,7 @@ def _checked_table(table: str | Sequence[str] | None, dialect: Dialect) -> list[
 
 
 def _asked(tree: DistilledTree, additions: Sequence[str]) -> list[int]:
-    """Return the positions of the columns that the added expressions use."""
+    """Return the positions of the columns of the table that the query tests."""
     from fcca.export._sql_statement import kept_conditions
 
     bins = {one.column for one in kept_conditions(tree)} if "bins" in additions else set()

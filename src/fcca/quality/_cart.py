@@ -131,7 +131,7 @@ class _Encoder:
         self._scale = [float(2.0 ** np.frexp(size)[1]) if size > LARGEST_NUMBER else 1.0 for size in largest]
 
     def encode(self, table: Floats) -> NDArray[np.float32]:
-        """Return the rows as 32-bit floats, for CART."""
+        """Return the rows as 32-bit floats, without missing values and with encoded categories."""
         parts: list[NDArray[np.float32]] = []
         for values, n, median, scale in zip(table.T, self._n_categories, self._median, self._scale, strict=True):
             if n is not None and n <= MOST_ONE_HOT:

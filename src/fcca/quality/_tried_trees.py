@@ -55,8 +55,8 @@ def tried_trees(comparison: Comparison, training: BinaryRows, held_out: BinaryRo
     """Grow trees with other parameters, and return those that beat the fitted tree.
 
     The trees are measured on the held-out rows, or by cross-validation if there are none. Return None if no tree
-    can be measured: no rows are held out, and cross-validation is impossible. It needs FEWEST_ROWS rows, each stored by
-    itself.
+    can be measured: no rows are held out, and cross-validation is impossible. Cross-validation needs at least FEWEST_ROWS
+    rows. It is also impossible for a table read in chunks, of which only distinct rows and their numbers are stored.
 
     Parameters
     ----------
