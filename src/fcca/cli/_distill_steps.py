@@ -42,7 +42,6 @@ def distillation(source: Source, settings: DistillSettings) -> Distillation:
     source : Source
         The table, which is in memory or read in chunks.
     settings : DistillSettings
-        The options of the command.
     """
     rules = read_rules(settings.rules)
     loaded = _loaded(source, settings)
