@@ -223,7 +223,7 @@ class Snowflake(Dialect):
 class Spark(Dialect):
     """Spark, which compares strings without a collation.
 
-    Spark replaces ``${…}`` by a variable before it reads a statement, even in strings and names.
+    Spark replaces ``${…}`` with the value of a variable before it reads a statement, even in strings and names.
     """
 
     name = "spark"

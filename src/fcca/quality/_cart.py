@@ -116,8 +116,8 @@ class Cart:
 class _Encoder:
     """Converts rows for CART, which accepts neither missing values nor categories.
 
-    Missing values of numeric columns are replaced with the median of the training rows. Columns with few categories are
-    one-hot encoded.
+    Missing values of numeric columns are replaced with the median of the training rows. Columns with at most
+    MOST_ONE_HOT categories are one-hot encoded. Other categorical columns keep their codes as numbers.
     """
 
     def __init__(self, table: Floats, columns: Columns | None) -> None:
