@@ -284,7 +284,8 @@ def test_help_has_examples_and_says_where_a_change_lands():
             "define the distance of a change",
             "130 interrupted",
         ),
-        "at the nearest value of the data in this cell, or at the middle of the cell if the data has no value there",
+        "at the nearest value of the data in this interval",
+        "If the data has no value there, it ends at the middle of the interval",
         "Each further one takes as long as the first",
     ):
         assert mentioned in text

@@ -241,14 +241,14 @@ def test_a_certificate_never_promises_more_than_is_proven(one, other):
 def test_what_is_proven_is_told_in_full():
     found = certificate(tree_with(0.05, 0.05, optimal=True))
     assert found["text"] == "proven optimal"
-    assert found["claim"] == "Proven: no tree of depth at most 3 on these thresholds is better on the training rows"
+    assert found["claim"] == "Proven: no tree on these thresholds with depth at most 3 is better on the training rows"
     assert found["detail"] == (
         "Wrong on 3 % of the training rows, plus 1 % for each of 2 leaves: 5 %. "
-        "No tree of depth at most 3 on these thresholds has a smaller sum. Other trees may be equally good."
+        "No tree on these thresholds with depth at most 3 has a smaller sum. Other trees may be equally good."
     )
     assert certificate(tree_with(0.05, 0.05, optimal=True), "target")["detail"].startswith("Unlike the black box on 3 %")
     gap = certificate(tree_with(0.1031, 0.1))
-    assert gap["claim"].startswith("Not proven to be the best tree of depth at most 3 on these thresholds: within 3.1 %")
+    assert gap["claim"].startswith("Not proven to be the best tree on these thresholds with depth at most 3: within 3.1 %")
 
 
 @pytest.mark.parametrize(

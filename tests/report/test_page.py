@@ -131,7 +131,7 @@ def test_without_javascript_the_page_still_tells_the_tree():
     text = re.sub(r"\s+", " ", " ".join(Elements(report.page(classifier)).texts))
     for name in classifier.discretizer_.thresholds_.names():
         assert name in text
-    assert "Proven: no tree of depth at most" in text
+    assert "Proven: no tree on these thresholds with depth at most" in text
     own = read(report.page(classifier))[0]
     assert "Quality of the tree on training rows" in text
     assert "No rows were held out" in text

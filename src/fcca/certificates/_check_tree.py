@@ -318,4 +318,4 @@ def best_tree(given: Evidence) -> list[str] | str:
         raise NotChecked(
             f"The search was stopped by the time limit of {time_limit:g} s before its proof. No better tree was found."
         )
-    return f"no {compared_trees(search)} is {'better' if proof.optimal else 'below the lower bound'}"
+    return f"no {compared_trees(search)} {'is better' if proof.optimal else 'has an objective below the lower bound'}"

@@ -1,4 +1,7 @@
-"""The command line: distill, explain, report, export, verify and benchmark."""
+"""The command line program ``fcca``: Ctrl-C, memory limits and the entry point.
+
+The commands distill, explain, report, export, verify and benchmark are in the other modules of this package.
+"""
 
 import _thread
 import atexit
@@ -31,7 +34,7 @@ LIBRARIES = ("numpy", "pandas", "scipy.sparse.linalg", "scipy.spatial", "scipy.o
 
 # With less memory, importing OpenBLAS hangs (measured: at 420 MB, and at 500 MB with a second thread).
 LEAST_MEMORY, SCARCE_MEMORY = 560 * 2**20, 2 * 2**30
-# Threads of libraries end the process if they get no memory.
+# Library threads end the process if they get no memory.
 FRUGAL = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
@@ -42,9 +45,10 @@ FRUGAL = {
 
 
 def interrupt(signal_number: int, frame: FrameType | None) -> None:
-    """Raise KeyboardInterrupt.
+    """Handle Ctrl-C: raise KeyboardInterrupt.
 
-    Inside a callback of XGBoost, it is raised a moment later, because XGBoost would crash.
+    An exception inside a Python callback of XGBoost would crash XGBoost. In that case, Ctrl-C is sent again a moment
+    later, when the callback has ended.
     """
     while frame is not None:
         if frame.f_code.co_name in XGBOOST_CALLBACKS and "xgboost" in frame.f_code.co_filename:
@@ -56,10 +60,10 @@ def interrupt(signal_number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def interrupts_deferred(*, libraries: bool = True) -> Iterator[None]:
-    """Delay Ctrl-C to the end of a block of imports.
+    """Delay Ctrl-C until the end of the ``with`` block, which contains imports.
 
-    During an import, Ctrl-C may get lost or look like a broken library. The largest libraries are imported first, one by
-    one, and Ctrl-C works between them.
+    During an import, Ctrl-C may get lost or look like a broken library. With ``libraries``, the largest libraries are
+    imported before the block, one by one, so that Ctrl-C works between two of them.
     """
     for name in LIBRARIES if libraries else ():
         with interrupts_deferred(libraries=False):
@@ -84,7 +88,10 @@ def interrupts_deferred(*, libraries: bool = True) -> Iterator[None]:
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
-    """Return True if an error or its cause means out of memory."""
+    """Return True if an error means a lack of memory.
+
+    The errors that caused it are examined, too.
+    """
     while error is not None:
         message = str(error).lower() if isinstance(error, ImportError | RuntimeError | OSError) else ""
         if isinstance(error, MemoryError) or any(words in message for words in OUT_OF_MEMORY_MESSAGES):
@@ -94,13 +101,13 @@ def is_out_of_memory(error: BaseException | None) -> bool:
 
 
 def out_of_memory() -> str:
-    """Return the message about a lack of memory."""
+    """Return the error message for a lack of memory."""
     limit = memory_limit()
     return OUT_OF_MEMORY.format(limit="" if limit is None else f": the limit (ulimit -v) is {limit >> 20:,} MB")
 
 
 def memory_limit() -> int | None:
-    """Return the memory limit of the process in bytes, or None."""
+    """Return the memory limit of the process (``ulimit -v``) in bytes; None without a limit."""
     try:
         import resource
     except ImportError:  # Windows
@@ -110,15 +117,16 @@ def memory_limit() -> int | None:
 
 
 def memory_is_scarce() -> bool:
-    """Return True if the memory limit is low."""
+    """Return True if the process has a memory limit below 2 GB."""
     limit = memory_limit()
     return limit is not None and limit < SCARCE_MEMORY
 
 
 def check_memory(needed: int) -> None:
-    """Raise a MemoryError if the memory limit leaves too few bytes.
+    """Raise a MemoryError if fewer than ``needed`` bytes are left below the memory limit.
 
-    Call it before the work: threads of libraries end the process if they get no memory.
+    Call this function before work that needs much memory. Otherwise, a library thread whose allocation fails would end
+    the whole process, without an error message. Memory limits of 2 GB and more are not checked.
     """
     limit, used = memory_limit(), Path("/proc/self/statm")
     if limit is not None and memory_is_scarce() and used.exists():
@@ -128,7 +136,7 @@ def check_memory(needed: int) -> None:
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the program; the entry point of the console script ``fcca``."""
     try:
         _main()
     except (MemoryError, ImportError, RuntimeError, OSError) as error:

@@ -1,4 +1,4 @@
-"""The application ``fcca`` with all commands."""
+"""The Typer application ``fcca``, with all commands."""
 
 from __future__ import annotations
 
@@ -57,6 +57,6 @@ for command in COMMANDS:
 
 
 def run() -> None:
-    """Run the command given by the arguments."""
+    """Parse the command line arguments, and run the command."""
     leave_streams_whole()
     app()

@@ -19,7 +19,7 @@ METHODS = ("fcca", "gtre", "cart")
 
 
 def chosen_methods(text: str) -> tuple[str, ...]:
-    """Parse ``fcca,cart`` to distinct names."""
+    """Split a text such as ``fcca,cart`` into the names of methods, without repetitions."""
     return tuple(dict.fromkeys(name.strip() for name in text.split(",")))
 
 
@@ -27,15 +27,15 @@ def chosen_methods(text: str) -> tuple[str, ...]:
 class Benchmark(Command):
     """Compare small trees and the black box on your table.
 
-    Every method is cross-validated on the same folds. FCCA and GTRE take their thresholds from the black box and get
-    the provably best tree on them. CART is scikit-learn's tree of the same depth on the raw columns. Trees of FCCA and
-    GTRE have at most 8 leaves and a cost per leaf. CART has neither, so its trees may be larger.
-    [italic]most frequent class[/] always predicts the most frequent class.
+    Every method is cross-validated on the same folds. FCCA and GTRE are two ways to take thresholds from the black box.
+    Both grow the best tree on their thresholds, with at most 8 leaves and a cost per leaf. CART is scikit-learn's tree on
+    the raw columns, with the same maximum depth. It has no limit on the leaves and no cost per leaf, so its trees may be
+    larger. [italic]most frequent class[/] always predicts the most frequent class of the training rows.
 
     [italic]fidelity[/] is the share of rows where the tree and the black box agree. [italic]thresholds[/] is the number
-    of thresholds that the tree can choose from, and [italic]columns[/] is the number of columns that it uses.
-    [italic]proven[/] is the share of trees proven optimal. [italic]seconds[/] is the time for fitting, without the
-    black box.
+    of thresholds that the tree can choose from. [italic]columns[/] is the number of columns that the tree uses.
+    [italic]proven[/] is the share of the folds in which the tree is proven optimal. [italic]seconds[/] is the time to
+    compute the thresholds and to fit the tree. The line of the black box has the time to fit it.
 
     [bold]Examples[/]
 
@@ -90,11 +90,11 @@ class Benchmark(Command):
     ] = None
 
     def check(self) -> None:
-        """Check that a label column comes with a table."""
+        """Check that ``--label`` is given only together with a table."""
         options.check_label("fcca benchmark", self.data, self.label)
 
     def compute(self, output: Output, outputs: AtomicOutputs) -> "BenchmarkResult":
-        """Read the table and compare the methods."""
+        """Read the table, and cross-validate all methods on it."""
         with interrupts_deferred():
             from fcca.cli._benchmark_result import run_benchmark
             from fcca.cli._read_table import bundled_data, read_data

@@ -59,7 +59,10 @@ HOW_LARGE = ("thresholds", "columns", "leaves", "proven")
 
 @dataclass(frozen=True)
 class BenchmarkFold:
-    """Training rows, held-out rows and the fitted black box of a fold."""
+    """One fold of the cross-validation: training rows, held-out rows and black box.
+
+    The black box was fitted on the training rows.
+    """
 
     X: pd.DataFrame
     y: Labels
@@ -70,7 +73,17 @@ class BenchmarkFold:
     seconds: float  # for fitting the black box
 
     def line(self, method: str, predicted: Labels, **measures: float) -> Line:
-        """Return the figures of predictions on the held-out rows."""
+        """Return the figures of one method on this fold.
+
+        Parameters
+        ----------
+        method : str
+            Name of the method in the table.
+        predicted : ndarray
+            Predictions of the method for the held-out rows.
+        **measures : float
+            Further figures, such as the number of leaves.
+        """
         accuracy = float(np.mean(predicted == self.y_test))
         return {"method": method, "accuracy": accuracy, "fidelity": fidelity(predicted, self.predictions), **measures}
 
@@ -86,10 +99,11 @@ class BenchmarkResult(Result):
     model : str
         Description of the black box.
     lines : list of dict
-        One per method and fold.
+        One per method and fold, with the figures of the method on the held-out rows of the fold.
     missing : dict of str to str
-        Methods that do not support the black box, with the reason.
+        Methods that do not support this black box, each with the reason.
     seconds : float
+        Duration of the whole benchmark.
     notes : tuple of str
     """
 
@@ -102,7 +116,7 @@ class BenchmarkResult(Result):
     notes: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """Return the means over the folds, with one line per method.
+        """Return the mean figures over the folds, with one line per method.
 
         ``accuracy_se`` is the standard error of the accuracy.
         """
@@ -111,7 +125,7 @@ class BenchmarkResult(Result):
         return means.reset_index().reindex(columns=list(COLUMNS))
 
     def write(self, outputs: AtomicOutputs) -> None:
-        """Write the table as CSV."""
+        """Write the table of :meth:`frame` to the CSV file of ``--out``."""
         assert self.settings.out is not None
         self.frame().to_csv(outputs.path(self.settings.out.name), index=False, lineterminator="\n")
 
@@ -133,7 +147,7 @@ class BenchmarkResult(Result):
         return Group(*parts, *written_to(written))
 
     def document(self, written: Sequence[Path]) -> dict[str, Any]:
-        """Return the document for ``--json``; missing figures are null."""
+        """Return the document for ``--json``; figures that a method does not have are null."""
         return {
             "data": {"name": self.data.name, "label": self.data.label, "columns": self.data.X.shape[1]},
             "rows": len(self.data.y),
@@ -149,7 +163,7 @@ class BenchmarkResult(Result):
 
 
 def run_benchmark(data: Dataset, settings: Benchmark) -> BenchmarkResult:
-    """Fit and measure every method on every fold."""
+    """Cross-validate the black box and every method."""
     data = data.guessed(settings.categorical)
     check_range(data.X)
     _check_folds(data, settings.folds)
@@ -200,13 +214,17 @@ def _check_folds(data: Dataset, folds: int) -> None:
 def _fold(
     data: Dataset, train: NDArray[np.int64], test: NDArray[np.int64], settings: Benchmark
 ) -> tuple[BenchmarkFold, int]:
-    """Fit the black box of a fold, and count left-out rows."""
+    """Fit the black box of a fold, and leave out unpredictable held-out rows.
+
+    A held-out row is left out if no training row has its category, or a missing value in the same column. The second
+    result is the number of these rows.
+    """
     X, y = training_table(data.X.iloc[train]), data.y[train]
     known = known_rows(Columns.of_table(X), data.X.iloc[test])
     if not known.any():
         raise InvalidInputError(
-            "All held-out rows of a fold have categories or missing values that its training rows do not have. Use fewer "
-            "--folds."
+            "All held-out rows of a fold have categories or missing values that no training row of the fold has in the same "
+            "column. Use fewer --folds."
         )
     X_test, y_test = data.X.iloc[test[known]], data.y[test[known]]
     with step("The black box"):
@@ -231,7 +249,10 @@ def _references(fold: BenchmarkFold) -> Iterator[Line]:
 def _with_best_tree(
     method: str, discretizer: Any, fold: BenchmarkFold, settings: Benchmark, seconds: float, **measures: float
 ) -> Line:
-    """Return the figures of the optimal tree of a discretizer."""
+    """Fit the best tree on the columns of a discretizer, and return its figures.
+
+    ``seconds`` is the time that fitting the discretizer took. The time for the tree is added to it.
+    """
     began = perf_counter()
     B = discretizer.transform(fold.X)
     tree = OptimalTreeClassifier(max_depth=settings.max_depth, time_limit=settings.time_limit).fit(B, fold.y)
@@ -251,9 +272,9 @@ def _with_best_tree(
 
 
 def _fcca(fold: BenchmarkFold, settings: Benchmark) -> Iterator[Line]:
-    """Yield the figures of every granularity.
+    """Yield the figures of FCCA for every quantile of ``--q``.
 
-    The counterfactuals are computed once.
+    The counterfactuals are computed only once, because the quantile only decides which thresholds are kept.
     """
     began = perf_counter()
     black_box = FrozenEstimator(fold.black_box)
@@ -267,7 +288,8 @@ def _gtre(fold: BenchmarkFold, settings: Benchmark) -> Iterator[Line]:
     relearns = settings.model not in (TargetModel.xgb, TargetModel.catboost)
     if not relearns and Columns.of_table(fold.X).has_categories:
         raise UnsupportedModelError(
-            f"GTRE refits the black box on binary columns, but {settings.model} has settings for categorical columns."
+            f"GTRE refits the black box on binary columns, but {settings.model} is configured for the "
+            "categorical columns of this table. To include GTRE, use another --model."
         )
     began = perf_counter()
     discretizer = GTREDiscretizer(FrozenEstimator(fold.black_box), random_state=settings.random_state).fit(fold.X, fold.y)
@@ -294,7 +316,10 @@ METHOD: dict[str, Callable[[BenchmarkFold, Benchmark], Iterator[Line]]] = {"fcca
 
 @dataclass(frozen=True)
 class _Lines:
-    """One table if it fits the width, otherwise two stacked tables."""
+    """The printed figures of all methods.
+
+    They are one table, or two stacked tables if one table is too wide for the console.
+    """
 
     frame: pd.DataFrame
 

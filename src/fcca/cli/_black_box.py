@@ -30,20 +30,21 @@ LARGEST_NUMBER = 1e300
 
 @dataclass(frozen=True)
 class BlackBox:
-    """A fitted classifier and its columns.
+    """The classifier to explain, fitted or loaded, and the columns that it uses.
 
     Attributes
     ----------
     classifier : fitted classifier
     names : list of str
-        The feature columns.
+        Names of the feature columns that the classifier uses.
     X : DataFrame or None
-        The rows for fitting; None for a loaded classifier.
+        The rows that the classifier was fitted on. None for a classifier loaded from a file.
     table : DataFrame or None
         All rows of the file as numbers and categories. None if the classifier was not fitted on all training rows.
     loaded_columns : Columns or None
-        Columns of a loaded classifier.
+        Columns of a classifier loaded from a file.
     notes : tuple of str
+        Notes on column types and on the fit, printed with the result.
     """
 
     classifier: Any
@@ -55,7 +56,7 @@ class BlackBox:
 
     @cached_property
     def columns(self) -> Columns | None:
-        """The columns, with the categories of the rows for fitting."""
+        """Types and categories of the feature columns; None if all columns are numeric."""
         return self.loaded_columns if self.X is None else labelled(read_model(self.classifier), self.X).columns
 
 
@@ -69,7 +70,7 @@ def fitted_black_box(
     from_text: bool,
     stopwatch: Stopwatch,
 ) -> BlackBox:
-    """Infer the column types of a table and fit a black box.
+    """Infer the column types of a table, and fit a black box on it.
 
     Parameters
     ----------
@@ -78,10 +79,10 @@ def fitted_black_box(
     y : ndarray
         Labels.
     rows : ndarray or None
-        Positions of the rows for fitting. None means that ``frame`` is a sample and all of its rows are used.
+        Positions in ``frame`` of the rows to fit on. None means that ``frame`` is a sample: all of its rows are used.
     settings : DistillSettings
     rules : tuple of Constraint
-        Checked before fitting.
+        The rules for changes. They are checked before the fit, so that a wrong rule is reported early.
     from_text : bool
         True for file formats without column types.
     stopwatch : Stopwatch
@@ -103,7 +104,7 @@ def fitted_black_box(
 
 
 def decided(classifier: Any, settings: DistillSettings) -> Any:
-    """Apply ``--decision-threshold`` to a classifier."""
+    """Return the classifier with the decision threshold of ``--decision-threshold``, if given."""
     return classifier if settings.decision_threshold is None else decide_at(classifier, settings.decision_threshold)
 
 
@@ -111,13 +112,13 @@ def decided(classifier: Any, settings: DistillSettings) -> Any:
 
 
 def training_table(X: pd.DataFrame) -> pd.DataFrame:
-    """Remove unused categories from training rows."""
+    """Remove the categories that no row of ``X`` has from the category columns."""
     listed = {name: X[name].cat.remove_unused_categories() for name in X.columns if X[name].dtype == "category"}
     return X.assign(**listed) if listed else X
 
 
 def check_range(X: pd.DataFrame) -> None:
-    """Check that differences between numbers of a column do not overflow."""
+    """Check that all numbers are small enough: differences within a column must not overflow."""
     largest = X.select_dtypes("float64").abs().max()
     if largest.max() > LARGEST_NUMBER:
         raise InvalidInputError(
@@ -127,7 +128,10 @@ def check_range(X: pd.DataFrame) -> None:
 
 
 def check_rules(rules: Rules, X: pd.DataFrame) -> None:
-    """Check that the rules refer to existing columns and are consistent."""
+    """Check that the rules suit the columns of ``X``.
+
+    Raise an error for unknown columns, and for rules that contradict each other.
+    """
     if not rules:
         return
     columns = Columns.of_table(X)

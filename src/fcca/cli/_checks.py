@@ -22,29 +22,37 @@ INPUT_FORMATS = {".csv": None, ".csv.gz": "gzip", ".parquet": None}
 
 @dataclass(frozen=True)
 class OptionCheck:
-    """Check of an option, declared with the option and skipped for None.
+    """Check of the value of a command line option.
+
+    It is part of the option's type annotation. Options that were not given (None) are not checked.
 
     Attributes
     ----------
     of : callable
-        Takes the name and the value of the option; raises an error for an invalid value.
+        Called with the name and the value of the option. Raises an error if the value is invalid.
     """
 
     of: Callable[[str, Any], object]
 
 
 def expects(expected: str, fits: Callable[[Any], bool]) -> OptionCheck:
-    """Return a check that applies a predicate, with an error message."""
+    """Return a check for which a value is valid if ``fits(value)`` is True.
+
+    ``expected`` describes valid values in the error message.
+    """
     return OptionCheck(lambda option, value: check(option, value, fits(value), expected))
 
 
 def accepted_by(judge: Callable[[Any], object]) -> OptionCheck:
-    """Return a check that calls a function with the value."""
+    """Return a check that calls ``judge`` with the value.
+
+    ``judge`` must raise an error for invalid values. What it returns is ignored.
+    """
     return OptionCheck(lambda option, value: judge(value))
 
 
 def expects_name(*suffixes: str) -> OptionCheck:
-    """Return a check of the ending of a file name."""
+    """Return a check that the name of a file ends in one of ``suffixes``."""
     expected = f"a file name that ends in {' or '.join(suffixes)}"
     return expects(expected, lambda path: path.name.lower().endswith(suffixes))
 
@@ -53,9 +61,12 @@ def expects_name(*suffixes: str) -> OptionCheck:
 
 
 def check_file(path: Path, expected: str) -> None:
-    """Check that a path is a non-empty file."""
+    """Check that a path is a non-empty file.
+
+    ``expected`` describes the file in the error message.
+    """
     if not path.exists():
-        raise InvalidInputError(f"There is no file {path}. Relative paths start at {Path.cwd()}.")
+        raise InvalidInputError(f"There is no file {path}. The current directory is {Path.cwd()}.")
     if not path.is_file():
         raise InvalidInputError(f"{path} is not a file. Expected {expected}.")
     if path.stat().st_size == 0:
@@ -63,12 +74,15 @@ def check_file(path: Path, expected: str) -> None:
 
 
 def file_of(expected: str) -> OptionCheck:
-    """Return a check that a path is a non-empty file."""
+    """Return an option check that a path is a non-empty file."""
     return accepted_by(lambda path: check_file(path, expected))
 
 
 def table_format(path: Path) -> str:
-    """Return the file name ending of a table, one of INPUT_FORMATS."""
+    """Return the format of a table, one of INPUT_FORMATS.
+
+    The format is the ending of the file name.
+    """
     formats = ", ".join(INPUT_FORMATS)
     check_file(path, f"a table with column names and rows: one of {formats}")
     suffix = next((suffix for suffix in INPUT_FORMATS if path.name.lower().endswith(suffix)), None)
@@ -78,9 +92,11 @@ def table_format(path: Path) -> str:
 
 
 def check_streamable(path: Path | None) -> None:
-    """Check that a table is a Parquet file.
+    """Check that a table can be read in chunks.
 
-    The error shows how to convert other files.
+    Only Parquet files can.
+
+    The error message shows how to convert a CSV file to Parquet.
     """
     if path is None:
         raise InvalidInputError("--stream was given without a file. Expected fcca distill DATA.parquet --stream.")
@@ -98,13 +114,16 @@ def check_streamable(path: Path | None) -> None:
 
 
 def check(option: str, value: Any, fits: bool, expected: str) -> None:
-    """Raise an error for an invalid value."""
+    """Raise an error about an option unless ``fits``; ``expected`` describes valid values."""
     if not fits:
         raise InvalidInputError(f"{option} is {value}. Expected {expected}.")
 
 
 def chosen_rows(text: str) -> list[range]:
-    """Parse ``0,5,10-20`` to ranges; both ends are included."""
+    """Parse the row numbers of ``--rows``, such as ``0,5,10-20``.
+
+    Return one range per part. In ``10-20``, both ends are included.
+    """
     ranges = []
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d{1,18})\s*(?:-\s*(\d{1,18})\s*)?", part)
@@ -115,7 +134,10 @@ def chosen_rows(text: str) -> list[range]:
 
 
 def chosen_levels(option: str, text: str) -> tuple[float, ...]:
-    """Parse ``0,0.7,0.9`` to distinct numbers from 0 to 1, sorted."""
+    """Parse the quantiles of an option, such as ``0,0.7,0.9``.
+
+    Return distinct numbers from 0 to 1, in ascending order.
+    """
     try:
         levels = sorted({float(part) for part in text.split(",")})
     except ValueError:
@@ -126,9 +148,9 @@ def chosen_levels(option: str, text: str) -> tuple[float, ...]:
 
 
 def units_of(text: str) -> str | dict[str, float]:
-    """Parse ``income=1000,age=10`` to units by column.
+    """Parse the value of ``--scale``, such as ``income=1000,age=10``.
 
-    ``range``, ``rank`` and ``mad`` are returned unchanged.
+    Return the unit of distance of each column. The words ``range``, ``rank`` and ``mad`` are returned unchanged.
     """
     if text in SCALES:
         return text
@@ -136,14 +158,17 @@ def units_of(text: str) -> str | dict[str, float]:
 
 
 def class_weights(option: str, text: str) -> str | dict[str, float]:
-    """Parse ``yes=5,no=1`` to weights by class; ``balanced`` is returned unchanged."""
+    """Parse class weights such as ``yes=5,no=1``.
+
+    Return the weight of each class. The word ``balanced`` is returned unchanged.
+    """
     if text == "balanced":
         return text
     return _numbers_by_name(option, text, "'balanced', or classes with weights above 0, such as yes=5,no=1")
 
 
 def _numbers_by_name(option: str, text: str, expected: str) -> dict[str, float]:
-    """Parse ``a=1,b=2`` to positive numbers by name."""
+    """Parse a text such as ``a=1,b=2`` into a mapping of names to positive numbers."""
     parts = [part.rpartition("=") for part in text.split(",")]
     numbers = {name.strip(): number_or_word(number) for name, _, number in parts}
     fits = all(isinstance(number, float) and 0 < number < math.inf for number in numbers.values()) and "" not in numbers
@@ -152,7 +177,7 @@ def _numbers_by_name(option: str, text: str, expected: str) -> dict[str, float]:
 
 
 def number_or_word(text: str) -> float | str:
-    """Parse a number; other strings are returned unchanged."""
+    """Return the text as a number, or unchanged if it is not a number."""
     try:
         return float(text)
     except ValueError:
@@ -160,11 +185,11 @@ def number_or_word(text: str) -> float | str:
 
 
 def not_installed(library: str) -> UnsupportedModelError:
-    """Return the error for a missing optional library."""
+    """Return the error for an optional library that is not installed."""
     return UnsupportedModelError(f"{library} is not installed. Install it: pip install 'fcca[{library}]'.")
 
 
 def check_installed(library: str | None) -> None:
-    """Check that an optional library is installed; None passes."""
+    """Check that an optional library is installed. None, for no library, is always valid."""
     if library is not None and find_spec(library) is None:
         raise not_installed(library)

@@ -1,4 +1,7 @@
-"""Convert the columns of a file to numbers or categories."""
+"""Convert the raw columns of a table to numbers or categories.
+
+Types are inferred from the values (:func:`guessed`), or taken from a fitted model (:func:`as_known`).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ FEWEST_LIKE_IDS = 21  # a column with fewer distinct strings is not an identifie
 
 
 def listed(names: Sequence[Any], most: int = NAMES_SHOWN) -> str:
-    """List names in quotes; if there are many, only the first few."""
+    """Join names in quotes with commas; only the first ``most`` names are listed."""
     shown = ", ".join(repr(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown}, … ({len(names)} in all)"
 
@@ -45,11 +48,11 @@ def guessed(
     frame : DataFrame
         Raw columns.
     categorical : sequence of str
-        Columns that are categorical, whatever their values.
+        Names of columns that are categorical, even if their values are numbers.
     from_text : bool
-        True for file formats without column types. Strings may then be numbers.
+        True for file formats without column types, such as CSV. Strings may then be numbers.
     of : str
-        Text after "rows" in notes, such as " of the sample".
+        Text after "rows" in notes and errors, such as " of the sample".
 
     Returns
     -------
@@ -57,7 +60,7 @@ def guessed(
         float64 for numbers, object for strings, category dtype for columns in ``categorical``. Text columns whose values
         differ in most rows, such as identifiers, are left out.
     tuple of str
-        Notes on inferred types.
+        Notes for the user on values that count as missing, and on columns that are left out.
     """
     unknown = [name for name in categorical if name not in frame.columns]
     if unknown:
@@ -100,7 +103,10 @@ def _is_like_ids(values: pd.Series[Any]) -> bool:
 
 
 def _guessed_column(column: pd.Series[Any], from_text: bool, of: str) -> pd.Series[Any]:
-    """Return numbers as float64, and strings as objects."""
+    """Convert a column to float64 or strings.
+
+    It becomes float64 if all of its values are numbers.
+    """
     _check_some_value(column, of)
     if _is_number(column) or _all_booleans(column):
         return _finite(column)
@@ -129,7 +135,8 @@ def _texts(column: pd.Series[Any]) -> pd.Series[Any]:
 def _numbers_in(texts: pd.Series[Any]) -> tuple[pd.Series[Any], Bools]:
     """Parse strings as numbers.
 
-    Return the numbers, and a mask of strings that are neither a number nor a missing value.
+    Return the numbers, with NaN for all other strings. The mask that follows marks strings that are neither a number nor
+    a usual sign for a missing value.
     """
     numbers = {text: _number(text) for text in texts.dropna().unique()}
     others = [text for text, x in numbers.items() if np.isnan(x) and text.strip().lower() not in MARKS_AMONG_NUMBERS]
@@ -137,7 +144,7 @@ def _numbers_in(texts: pd.Series[Any]) -> tuple[pd.Series[Any], Bools]:
 
 
 def _number(text: str) -> float:
-    """Parse a number; return NaN for other strings."""
+    """Return the text as a number, or NaN if it is not a number."""
     try:
         return float(text)
     except ValueError:
@@ -145,7 +152,7 @@ def _number(text: str) -> float:
 
 
 def _values_and_rows(column: pd.Series[Any], chosen: Bools) -> str:
-    """List the first few of the chosen values and their rows."""
+    """List the first few values where ``chosen`` is True, with their row numbers."""
     texts = listed(list(dict.fromkeys(str(text)[:LONGEST_TEXT] for text in column[chosen])), TEXTS_SHOWN)
     return f"{texts}, in {listed_rows(np.flatnonzero(chosen), column.index.to_numpy())} (counted from 0)"
 
@@ -154,14 +161,14 @@ def _values_and_rows(column: pd.Series[Any], chosen: Bools) -> str:
 
 
 def as_known(frame: pd.DataFrame, columns: Columns | None) -> pd.DataFrame:
-    """Convert every column to the type that a model expects.
+    """Convert every column to the type that a fitted model expects.
 
     Parameters
     ----------
     frame : DataFrame
-        Raw columns.
+        Raw columns, in the order of the model.
     columns : Columns or None
-        Columns of the model. None if all are numeric.
+        Columns of the model. None if the model has only numeric columns.
     """
     out: dict[str, Any] = {}
     for j, name in enumerate(frame.columns):
@@ -182,13 +189,16 @@ def _known_numbers(column: pd.Series[Any]) -> pd.Series[Any]:
     if is_other.any():
         raise InvalidInputError(
             f"Column {column.name!r} has values that are not numbers, {_values_and_rows(column, is_other)}, but the model "
-            "was fitted on numbers in this column."
+            "was fitted on numbers in this column. Replace them with numbers, or with empty fields for missing values."
         )
     return _finite(numbers)
 
 
 def _known_labels(column: pd.Series[Any], categories: tuple[Any, ...]) -> pd.Series[Any]:
-    """Convert values to the label type of the model: strings or whole numbers."""
+    """Convert a column to the type of a model's categories.
+
+    The categories are strings or numbers.
+    """
     some_text = any(isinstance(label, str) for label in categories)
     some_number = any(isinstance(label, int | float | np.number) for label in categories)
     texts_only, numbers_only = some_text and not some_number, some_number and not some_text
@@ -211,7 +221,7 @@ def _known_labels(column: pd.Series[Any], categories: tuple[Any, ...]) -> pd.Ser
 
 
 def _without_marks(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Replace question marks with missing values."""
+    """Replace fields that contain only a question mark with missing values."""
     if _is_number(column) or isinstance(column.dtype, pd.CategoricalDtype):
         return column
     _check_kind(column)
@@ -220,7 +230,10 @@ def _without_marks(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _categories(column: pd.Series[Any], of: str) -> pd.Series[Any]:
-    """Convert values to pandas' category dtype, with integers for whole numbers."""
+    """Convert a column to pandas' category dtype.
+
+    Whole numbers become integers, so that ``1.0`` and ``1`` are the same category.
+    """
     _check_some_value(column, of)
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.remove_unused_categories()
@@ -272,7 +285,7 @@ def _check_kind(column: pd.Series[Any]) -> None:
 
 
 def _finite(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Convert a column to float64; infinite values are errors."""
+    """Convert a column of numbers to float64. Raise an error for infinite values."""
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     infinite = np.flatnonzero(np.isinf(values))
     if len(infinite):
@@ -287,14 +300,14 @@ def _finite(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def as_json(labels: Any) -> str:
-    """Return the labels of categories as a JSON list."""
+    """Return the names of categories as the text of a JSON list."""
     return json.dumps([label.item() if isinstance(label, np.generic) else label for label in labels], ensure_ascii=False)
 
 
 def one_type_per_column(frame: pd.DataFrame) -> pd.DataFrame:
-    """Convert mixed columns of a table of moves to strings.
+    """Convert the columns ``from`` and ``to`` to strings if they mix numbers and strings.
 
-    A Parquet column has one type.
+    A Parquet column can hold only one type. The table has one line per changed value of a counterfactual.
     """
     for name in ("from", "to"):
         if frame[name].dtype == object:

@@ -1,6 +1,6 @@
-"""Base classes of commands and results.
+"""Base classes of the commands and of their results.
 
-Fields of a command are its options, and its docstring is its help.
+A command is a dataclass. Its fields are the command line options, and its docstring is the text of ``--help``.
 """
 
 from __future__ import annotations
@@ -34,24 +34,36 @@ EPILOG = (
 
 
 class Result(ABC):
-    """Result of a command."""
+    """The result of a command.
+
+    It can be printed, converted to JSON and written to files.
+    """
 
     notes: tuple[str, ...]
 
     @abstractmethod
     def summary(self, written: Sequence[Path]) -> RenderableType:
-        """Return tables and text for people, with the written files."""
+        """Return the tables and texts to print.
+
+        ``written`` are the paths of the written files.
+        """
 
     def document(self, written: Sequence[Path]) -> dict[str, Any]:
-        """Return the document for ``--json``."""
+        """Return the result as a dictionary, for ``--json``.
+
+        ``written`` are the paths of the written files.
+        """
         raise NotImplementedError
 
     def write(self, outputs: AtomicOutputs) -> None:
-        """Write the files. Commands with output files override this."""
+        """Write the files to ``outputs``. Commands that write files override this method."""
         raise NotImplementedError
 
     def verdict(self) -> tuple[int, str]:
-        """Return the exit code and an error message or ""."""
+        """Return the exit code and an error message.
+
+        The message is empty if there is no error.
+        """
         return 0, ""
 
 
@@ -81,14 +93,14 @@ class Command:
         self.check()
 
     def check(self) -> None:
-        """Check combinations of options; single options have been checked before."""
+        """Check combinations of options. The single options were checked before, one by one."""
 
     def targets(self) -> tuple[Path, Sequence[str]]:
-        """Return the directory and the names of the output files."""
+        """Return the directory and the names of the files that the command will write."""
         return (Path(), []) if self.out is None else (self.out.parent, [self.out.name])
 
     def run(self, output: Output) -> int:
-        """Compute the result, write the files, print, and return the exit code."""
+        """Compute the result, write its files, print it, and return the exit code."""
         result: Result | None = None
         failure: OSError | None = None
         directory, names = self.targets()
@@ -121,15 +133,15 @@ class Command:
         return code
 
     def compute(self, output: Output, outputs: AtomicOutputs) -> Result:
-        """Compute the result. Commands that do not override ``run`` implement this."""
+        """Compute the result. Commands override either this method or :meth:`run`."""
         raise NotImplementedError
 
     def show(self, output: Output) -> None:
-        """Open the output in a browser, if an option asks for it."""
+        """Open the output in a browser if an option says so."""
 
 
 def options_of(command: type[Command]) -> dict[str, Any]:
-    """Return the options of a command, in the order of the help."""
+    """Map the options of a command to their annotations, in the order of ``--help``."""
     hints = get_type_hints(command, include_extras=True)
     names: list[str] = []
     for base in filter(is_dataclass, command.__mro__):
@@ -146,7 +158,10 @@ def _panel(hint: Any) -> str | None:
 
 
 def _parameter(name: str, hint: Any, default: Any) -> Parameter:
-    """Return a parameter for Typer, with lists instead of tuples."""
+    """Return an option as a function parameter for Typer.
+
+    Typer needs a list type for an option that can be repeated. The commands declare it as a tuple.
+    """
     kind, *others = get_args(hint)
     if get_origin(kind) is tuple:
         kind, default = GenericAlias(list, get_args(kind)[:1]) | None, None
@@ -159,7 +174,7 @@ class _Command(TyperCommand):
 
 
 def flags_without_type(params: list[Any]) -> list[Any]:
-    """Hide the type of flags in the help."""
+    """Remove the type, such as BOOLEAN, from flags in ``--help``."""
     for param in params:
         if getattr(param, "is_flag", False) and param.metavar is None:
             param.metavar = ""
@@ -167,7 +182,7 @@ def flags_without_type(params: list[Any]) -> list[Any]:
 
 
 def add_command(app: typer.Typer, command: type[Command]) -> None:
-    """Add a command under the name of its class."""
+    """Add a command to the application, under the lower-case name of its class."""
     options = options_of(command)
     defaults = {field.name: Parameter.empty if field.default is MISSING else field.default for field in fields(command)}
     several = [name for name, hint in options.items() if get_origin(get_args(hint)[0]) is tuple]

@@ -1,6 +1,6 @@
-"""Format text, numbers and tables for the console.
+"""Format texts, numbers and tables for the console.
 
-Names of columns and classes come from files. They are printed only as rich ``Text``, which does not interpret markup.
+Column names and class labels come from files. They are printed only as rich ``Text``, which does not interpret markup.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CLASSES_SHOWN = 8
 
 
 def panel(title: str, lines: Sequence[tuple[str, str]]) -> Panel:
-    """Return a framed list of titles and values."""
+    """Return a framed list with one title and text per line."""
     grid = titled_grid()
     for name, text in lines:
         grid.add_row(name, Text(text))
@@ -31,7 +31,7 @@ def panel(title: str, lines: Sequence[tuple[str, str]]) -> Panel:
 
 
 def titled_grid() -> Table:
-    """Return an empty grid for titles and values."""
+    """Return an empty grid with two columns: bold titles, and texts that wrap."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
@@ -39,7 +39,10 @@ def titled_grid() -> Table:
 
 
 def plain_table(texts: Sequence[str] = (), **options: Any) -> Table:
-    """Return an empty table whose text columns wrap; ``texts`` are their titles."""
+    """Return an empty table with one text column for each title in ``texts``.
+
+    Long texts in these columns wrap. ``options`` are passed to rich's ``Table``.
+    """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, **options)
     for name in texts:
         table.add_column(Text(name), overflow="fold")
@@ -47,20 +50,20 @@ def plain_table(texts: Sequence[str] = (), **options: Any) -> Table:
 
 
 def add_numbers(table: Table, *names: str) -> None:
-    """Add columns of numbers to a table."""
+    """Add right-aligned columns for numbers to a table, with these names as titles."""
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
 
 
 def written_to(paths: Sequence[Path]) -> list[Text]:
-    """Return one line per written file."""
+    """Return a line ``Written to …`` for each written file, after an empty line."""
     return [
         line for path in paths for line in (Text(), Text("Written to ", style="bold").append(printable(path), "not bold"))
     ]
 
 
 def classes_in_words(class_counts: dict[Any, int]) -> str:
-    """List the first few classes with their numbers of rows."""
+    """List the first few classes, each with its number of rows."""
     counts = [f"{printable(name)} ({number(count)})" for name, count in class_counts.items()]
     shown = ", ".join(counts[:CLASSES_SHOWN])
     return shown if len(counts) <= CLASSES_SHOWN else f"{shown}, … ({len(counts)} classes)"
@@ -74,7 +77,7 @@ def number(n: int) -> str:
 def percent(share: float, digits: int = 1) -> str:
     """Format a share as ``72.9 %``.
 
-    Never rounds to 0 % or 100 %.
+    A share above 0 is never shown as 0 %, but as ``< 0.1 %``. A share below 1 is never shown as 100 %.
     """
     least = 10.0**-digits / 2
     if 0 < 100 * share < least:
@@ -85,12 +88,12 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def seconds(time: float) -> str:
-    """Format a time in milliseconds or seconds."""
+    """Format a duration in milliseconds if it is below one second, otherwise in seconds."""
     return f"{time * 1000:.0f} ms" if time < 1 else f"{time:.1f} s"
 
 
 def status_counts(statuses: Mapping[str, int]) -> str:
-    """Format the number of counterfactuals by status."""
+    """Describe how many counterfactuals have each status: ``12 proven optimal, 3 infeasible``."""
     counts = dict(statuses)
     parts = [f"{number(counts.pop('optimal', 0))} proven optimal", f"{number(counts.pop('infeasible', 0))} infeasible"]
     return ", ".join(parts + [f"{number(count)} {status}" for status, count in counts.items()])

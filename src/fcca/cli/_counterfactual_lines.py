@@ -1,4 +1,4 @@
-"""Write the counterfactuals of a streamed table to a file."""
+"""Write counterfactuals to a Parquet file, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ RowNumbers = NDArray[np.int64]
 
 
 class CounterfactualLines:
-    """Context manager that writes moves to a Parquet file and records costs.
+    """Writes counterfactuals to a Parquet file, one line per changed column.
+
+    The costs go to a temporary file, from which the median is computed at the end. Use it as a context manager.
 
     Parameters
     ----------
     path : Path or None
-        Output file. None records only the costs.
+        Output file. With None, only the costs are stored.
     directory : Path
         Directory for a temporary file with the costs.
     """
@@ -50,7 +52,7 @@ class CounterfactualLines:
         ----------
         found : Counterfactuals
         rows : ndarray
-            Positions in the file, for the row numbers of ``found``.
+            Positions in the input table of the training rows of the chunk. ``found.rows`` refers to these.
         """
         self._costs.write(found.cost[found.is_status("optimal")].tobytes())
         if self.path is None:
@@ -63,15 +65,15 @@ class CounterfactualLines:
             self._writer.write_table(pa.Table.from_pandas(lines, self._schema, preserve_index=False))
 
     def median_cost(self) -> float:
-        """Return the median cost of the proven counterfactuals."""
+        """Return the median cost of the counterfactuals that are proven optimal."""
         self._costs.flush()
         return float(np.median(np.memmap(self._costs, dtype=np.float64), overwrite_input=True))
 
 
 def _schema(lines: pd.DataFrame, classes: NDArray[Any]) -> pa.Schema:
-    """Return the column types of the file.
+    """Return the column types of the Parquet file, taken from its first lines.
 
-    ``target`` has a type that fits all classes.
+    The column ``target`` gets a type that fits all classes, because the first lines may contain only some of them.
     """
     schema = pa.Schema.from_pandas(lines, preserve_index=False)
     at = schema.get_field_index("target")

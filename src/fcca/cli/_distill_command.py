@@ -35,22 +35,23 @@ if TYPE_CHECKING:
 class Distill(options.DistillSettings):
     """Replace a classifier with a provably optimal small tree.
 
-    A model, the black box, is fitted. For every training row that it gets right, the cheapest change that flips its
-    prediction is computed exactly. The tree is grown on the thresholds that these changes cross.
+    A model, the black box, is fitted. For every training row that the black box predicts correctly, the cheapest change
+    that flips the prediction is computed exactly. The values that these changes cross are the thresholds. The best tree on
+    these thresholds is grown, within the limits on depth and leaves.
 
     Text columns are categorical, and empty fields are missing values. No preparation is needed. For codes that look
     like numbers, use --categorical.
 
-    These files are written: report.html, a page to look at; thresholds.csv and thresholds.json; tree.json, which
+    These files are written: report.html, a page for the browser; thresholds.csv and thresholds.json; tree.json, which
     [italic]fcca export[/] converts to code; certificate.json, which [italic]fcca verify[/] checks; and
-    counterfactuals.parquet, whose column [italic]row[/] is the row number in the input table, starting at 0.
+    counterfactuals.parquet. The column [italic]row[/] of the last file is the row number in the input table, starting at 0.
 
     The summary begins with figures on held-out rows. They compare the tree with a CART tree of the same size, the most
-    frequent class and the black box. The size of the tree, its optimality and the next step follow. If the tree is no
-    better than the most frequent class, the summary lists better settings.
+    frequent class and the black box. The size of the tree, the proof of its optimality and the next step follow. If the
+    tree is no better than always predicting the most frequent class, the summary lists settings that gave better trees.
 
-    --regularization is the cost per leaf. A leaf is added only if it lowers the criterion by more than this cost. A lower
-    cost gives a larger tree.
+    --regularization is the cost per leaf. A leaf is added only if it lowers the criterion by more than this cost. So
+    a lower cost per leaf gives a larger tree.
 
     [bold]Examples[/]
 
@@ -149,16 +150,16 @@ class Distill(options.DistillSettings):
 
     @property
     def model(self) -> TargetModel | None:
-        """The model to fit; None if ``model_file`` is used."""
+        """The kind of model to fit; None if the black box is ``model_file``."""
         return (self.model_by_name or TargetModel.gb) if self.model_file is None else None
 
     @property
     def counterfactuals(self) -> bool:
-        """True if the counterfactuals are written to a file."""
+        """True unless ``--no-counterfactuals`` was given: write the counterfactuals to a file."""
         return not self.no_counterfactuals
 
     def check(self) -> None:
-        """Check options that exclude each other."""
+        """Check that no options were given that exclude each other."""
         super().check()
         options.check_label("fcca distill", self.data, self.label)
         if self.no_report and self.open_report:
@@ -187,14 +188,14 @@ class Distill(options.DistillSettings):
                 raise InvalidInputError(f"{option} was given with --model-file. {reason} Omit {option}.")
 
     def _check_streamed(self, reason: str) -> None:
-        """Check that no option needs all rows in memory.
+        """Raise an error if an option needs all rows in memory.
 
-        ``reason`` tells in the error why the table is streamed.
+        ``reason`` says in the error message why the table is read in chunks.
         """
         if self.thresholds == "auto":
             raise InvalidInputError(
-                f"--thresholds auto was given {reason}. Its cross-validation needs all rows in memory. Give a number, or "
-                "use --no-stream."
+                f"--thresholds auto was given {reason}. Its cross-validation needs all rows in memory. Give a number, such "
+                "as --thresholds 5, or read all rows with --no-stream."
             )
         for option, given in (("--open", self.open_report), ("--title", self.title is not None)):
             if given:
@@ -205,7 +206,10 @@ class Distill(options.DistillSettings):
 
     @cached_property
     def streamed(self) -> bool:
-        """True if the table is read in chunks."""
+        """True if the table is read in chunks.
+
+        It is so with ``--stream``, or by default if the file is large.
+        """
         if self.stream is not None or self.data is None:
             return bool(self.stream)
         with interrupts_deferred():
@@ -213,7 +217,7 @@ class Distill(options.DistillSettings):
         return n_values(self.data) >= STREAMED_FROM
 
     def targets(self) -> tuple[Path, list[str]]:
-        """Return the directory and the names of the output files."""
+        """Return the output directory and the names of the files that will be written."""
         if self.streamed and self.stream is None and self.data is not None:
             self._check_streamed(f"for {self.data.name}, which is so large that it is read in chunks")
         wanted = {
@@ -225,7 +229,7 @@ class Distill(options.DistillSettings):
         return self.out, [name for name in (REPORT, *OUTPUT_NAMES, SAVED_MODEL) if wanted.get(name, True)]
 
     def compute(self, output: Output, outputs: AtomicOutputs) -> "DistillResult":
-        """Read the table and distill."""
+        """Read the table, and compute the black box, the thresholds and the tree."""
         with interrupts_deferred():
             from fcca.cli._distill_steps import distillation
             from fcca.cli._read_table import bundled_data, read_data
@@ -241,7 +245,7 @@ class Distill(options.DistillSettings):
         return DistillResult(found, (*found.notes, *self._notes_on_files()), self)
 
     def _notes_on_files(self) -> list[str]:
-        """Return notes on files that are not written."""
+        """Return notes on files that this run does not write or replace."""
         _, names = self.targets()
         earlier = {name: self.out / name for name in (REPORT, *OUTPUT_NAMES) if (self.out / name).exists()}
         notes = []

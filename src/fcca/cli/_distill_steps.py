@@ -35,12 +35,12 @@ OPTION_OF_LIMIT = {"time_limit": "--time-limit", "time_limit_per_row": "--time-l
 
 
 def distillation(source: Source, settings: DistillSettings) -> Distillation:
-    """Fit the black box, find its thresholds and grow the optimal tree.
+    """Run all steps: fit the black box, find its thresholds and grow the tree.
 
     Parameters
     ----------
     source : Source
-        The table, in memory or read in chunks.
+        The table, which is in memory or read in chunks.
     settings : DistillSettings
     """
     rules = read_rules(settings.rules)
@@ -98,7 +98,7 @@ def distillation(source: Source, settings: DistillSettings) -> Distillation:
 
 
 def _loaded(source: Source, settings: DistillSettings) -> Any:
-    """Load the black box from the given file, if there is one."""
+    """Load the black box from the file of ``--model-file``; None without this option."""
     if settings.model_file is None:
         return None
     with step("Loading the black box"), source.stopwatch.time("target"):
@@ -106,7 +106,7 @@ def _loaded(source: Source, settings: DistillSettings) -> Any:
 
 
 def _check_scale(source: Source, settings: DistillSettings) -> None:
-    """Check that the columns in --scale exist."""
+    """Check that the columns that ``--scale`` names exist in the table."""
     units = settings.distances().get("scale", "range")
     unknown = [] if isinstance(units, str) else [name for name in units if name not in source.names]
     if unknown:
@@ -114,7 +114,10 @@ def _check_scale(source: Source, settings: DistillSettings) -> None:
 
 
 def _split(source: Source, labels: TableLabels, settings: DistillSettings) -> Split:
-    """Split the rows into training and held-out rows, and check both."""
+    """Split the table into training and held-out rows.
+
+    Raise an error if the table has too few rows or classes, or if a class has no training row.
+    """
     counts, test_size, random_state = labels.counts, settings.test_size, settings.random_state
     check_classes(counts, source.label)
     if len(counts) > 2 and settings.decision_threshold is not None:
@@ -126,14 +129,17 @@ def _split(source: Source, labels: TableLabels, settings: DistillSettings) -> Sp
 
 
 def _known(source: Source, labels: TableLabels, loaded: Any, settings: DistillSettings) -> BlackBox:
-    """Return the loaded black box after checking the columns of the table."""
+    """Check that a loaded black box fits the table, and return it.
+
+    The columns must be the same, and at least one class of the table must be known to the black box.
+    """
     assert settings.model_file is not None
     columns = known_columns(source.names, labels.counts, source.label, source.name, loaded, settings.model_file)
     return BlackBox(decided(loaded, settings), source.names, loaded_columns=columns)
 
 
 def _new_tree(settings: DistillSettings, counts: dict[Any, int], label: str) -> OptimalTreeClassifier:
-    """Return an unfitted tree with the parameters of the preset and the options."""
+    """Return an unfitted tree whose parameters come from the preset and the options."""
     given = TREES[settings.preset] | settings.tree_parameters()
     if settings.class_weight is not None:
         weights = class_weights("--class-weight", settings.class_weight)
@@ -142,7 +148,10 @@ def _new_tree(settings: DistillSettings, counts: dict[Any, int], label: str) -> 
 
 
 def _weights_of_labels(weights: dict[str, float], counts: dict[Any, int], label: str) -> dict[Any, float]:
-    """Return the weights of all classes, which are 1 by default."""
+    """Return the weight of every class, by default 1.
+
+    ``weights`` has the classes as text, and the result has them as labels of the table.
+    """
     known = {str(name): name for name in counts}
     unknown = [name for name in weights if name not in known]
     if unknown:
@@ -153,7 +162,10 @@ def _weights_of_labels(weights: dict[str, float], counts: dict[Any, int], label:
 
 
 def _new_classifier(black_box: Any, tree: OptimalTreeClassifier, settings: DistillSettings, rules: Rules) -> FCCAClassifier:
-    """Return an unfitted classifier around a fitted black box."""
+    """Return an unfitted FCCAClassifier that explains a fitted black box.
+
+    Its parameters come from the options. The black box is frozen, so it is not fitted again.
+    """
     discretizer = FCCADiscretizer(
         FrozenEstimator(black_box),
         preset=None if settings.preset is None else str(settings.preset),
@@ -181,7 +193,17 @@ def _comparison(
     rows: tuple[BinaryRows, BinaryRows | None],
     tables: tuple[NDArray[np.float64] | None, NDArray[np.float64] | None],
 ) -> Comparison:
-    """Return the comparison of trees on the training and held-out rows."""
+    """Prepare the comparison of trees with CART and the black box.
+
+    Parameters
+    ----------
+    classifier : FCCAClassifier
+        A fitted classifier.
+    rows : tuple
+        Training rows and held-out rows as binary columns.
+    tables : tuple
+        The same rows as numbers and codes. None if they are not in memory.
+    """
     training, held_out = (
         None
         if each is None
@@ -195,9 +217,12 @@ def _comparison(
 def _advice(
     comparison: Comparison, quality: Quality, training: BinaryRows, held_out: BinaryRows | None
 ) -> list[TriedTree] | None:
-    """Try other settings for a small or useless tree.
+    """Try other settings if the tree is small or useless.
 
-    Return None if trees cannot be judged.
+    A useless tree is no better than always predicting the most frequent class.
+
+    Return the trees that are better than the tree with the current settings. Return None if trees cannot be judged,
+    because no rows are held out and cross-validation is impossible.
     """
     is_small = quality.leaves <= SMALL_TREE and quality.tree.accuracy < 1
     if not (is_small or quality.is_useless):
@@ -208,7 +233,7 @@ def _advice(
 
 @contextmanager
 def _limits_as_options() -> Iterator[None]:
-    """Replace parameter names with option names in errors about time limits."""
+    """Name the command line options, not the Python parameters, in errors about time limits."""
     try:
         yield
     except OutOfTimeError as error:

@@ -1,4 +1,4 @@
-"""The result of a distillation and its files."""
+"""The result of ``fcca distill``, a small tree in place of a black box, and its files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,12 @@ Labels = NDArray[Any]
 
 @dataclass(frozen=True)
 class Scores:
-    """Rates of the black box, the binary columns and the tree."""
+    """Rates on the training rows or on the held-out rows.
+
+    ``compression`` and ``inconsistency`` describe the binary columns, see :mod:`fcca.metrics`. ``tree_fidelity`` is the
+    share of rows where the tree and the black box predict the same class. ``target_accuracy`` is the accuracy of the
+    black box.
+    """
 
     rows: int
     target_accuracy: float
@@ -44,14 +49,15 @@ class Scores:
 
     @classmethod
     def of(cls, rows: BinaryRows, classifier: FCCAClassifier, commonest: Any) -> Scores:
-        """Compute the rates on binary rows.
+        """Compute the rates on rows that are given as binary columns.
 
         Parameters
         ----------
         rows : BinaryRows
         classifier : FCCAClassifier
-            Fitted.
+            A fitted classifier.
         commonest : label
+            The most frequent class of the training rows.
         """
         y, n_rows = rows.y, rows.n_rows
         weight = np.ones(len(y), dtype=np.int64) if n_rows is None else n_rows
@@ -73,7 +79,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class RowsInMemory:
-    """Rows of a table in memory."""
+    """The rows of a table that was not read in chunks."""
 
     table: pd.DataFrame  # all rows of the file
     labels: Labels
@@ -84,7 +90,7 @@ class RowsInMemory:
 
 @dataclass(frozen=True)
 class Distillation:
-    """The result of ``fcca distill``."""
+    """The results of ``fcca distill``: black box, thresholds, tree, figures and notes."""
 
     data: TableFacts
     model_file: Path | None
@@ -108,19 +114,19 @@ class Distillation:
 
     @property
     def discretizer(self) -> FCCADiscretizer:
-        """The fitted discretizer."""
+        """The fitted discretizer, which has the thresholds and the counterfactuals."""
         discretizer: FCCADiscretizer = self.classifier.discretizer_
         return discretizer
 
     @property
     def statuses(self) -> dict[str, int]:
-        """Number of counterfactuals by status."""
+        """Number of counterfactuals with each status, such as ``optimal`` or ``infeasible``."""
         return self.discretizer.statuses_
 
     def shown_columns(self) -> Columns | None:
-        """Return the columns for display.
+        """Return the columns of the thresholds for texts about the tree.
 
-        Only columns with missing values in the file are marked as such.
+        "or missing" then appears only at columns that have missing values in the file. None if all columns are numeric.
         """
         columns = self.discretizer.thresholds_.columns
         if columns is None:
@@ -133,7 +139,10 @@ class Distillation:
         )
 
     def write(self, outputs: AtomicOutputs, *, counterfactuals: bool, save_model: bool = False) -> None:
-        """Write all files except the report and streamed counterfactuals."""
+        """Write the output files, except for the report.
+
+        If the table was read in chunks, the counterfactuals were already written during the search.
+        """
         table = self.discretizer.thresholds_
         frame = table.to_frame()
         frame["categories"] = [None if labels is None else as_json(labels) for labels in table.labels]
@@ -150,7 +159,10 @@ class Distillation:
             import_module("skops.io").dump(target, outputs.path(SAVED_MODEL))
 
     def _certificate(self, rows: RowsInMemory) -> str:
-        """Return the certificate, with the row numbers of the file."""
+        """Return the text of the certificate.
+
+        Its row numbers are positions in the input file. It also stores how the file was read, for ``fcca verify``.
+        """
         held_out = np.setdiff1d(np.arange(self.data.n_rows), rows.training_rows)
         categories = positions_of_categories(self.discretizer.all_thresholds_.columns)
         read = {
@@ -166,15 +178,15 @@ class Distillation:
 
 
 def lines_of(found: Counterfactuals, rows: RowNumbers) -> pd.DataFrame:
-    """Return a table with one line per move.
+    """Return the counterfactuals as a table, with one line per changed column.
 
-    ``row`` is the position in the file, counted from 0.
+    The column ``row`` is the position in the input file, counted from 0.
 
     Parameters
     ----------
     found : Counterfactuals
     rows : ndarray
-        Positions in the file, for the row numbers of ``found``.
+        Positions in the input file of the explained rows. ``found.rows`` refers to these.
     """
     of_file = replace(found, rows=rows[found.rows])
     return one_type_per_column(of_file.to_frame().sort_values("row", kind="stable", ignore_index=True))

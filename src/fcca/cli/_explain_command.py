@@ -27,10 +27,10 @@ question = partial(typer.Option, rich_help_panel="Rows and target")
 class Explain(options.Costs, options.SearchLimits):
     """Find the cheapest change that flips a prediction, with proof.
 
-    A change stays inside the range of DATA, or of --reference if given. A changed column moves to another cell between
-    the model's cuts. It ends at the nearest value of the data in this cell, or at the middle of the cell if the data has
-    no value there. A linear model has no cuts, and a change ends where the prediction flips. --scale and
-    --category-distance define the distance of a change.
+    A change stays inside the range of DATA, or of --reference if given. A model of trees splits each column at certain
+    values, its cuts. A changed column moves to another interval between two cuts. The change ends at the nearest value of
+    the data in this interval. If the data has no value there, it ends at the middle of the interval. A linear model has no
+    cuts, and a change ends where the prediction flips. --scale and --category-distance define the distance of a change.
 
     [bold]Examples[/]
 
@@ -104,7 +104,7 @@ class Explain(options.Costs, options.SearchLimits):
     ] = None
 
     def compute(self, output: Output, outputs: AtomicOutputs) -> "ExplainResult":
-        """Load the model, read the table and explain its rows."""
+        """Load the model, read the table, and compute the counterfactuals of the chosen rows."""
         with interrupts_deferred():
             from fcca.cli._explain_result import run_explain
 

@@ -1,4 +1,4 @@
-"""Run ``fcca explain``: counterfactuals, printed summary and JSON."""
+"""Run ``fcca explain``: compute counterfactuals, and print them as tables or JSON."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STYLES = {"optimal": "green", "feasible": "yellow", "infeasible": "dim", "unknow
 
 
 def _rows(text: str | None, n_rows: int) -> list[int]:
-    """Return the positions of the rows to explain."""
+    """Return the positions of the rows to explain: those of ``--rows``, or all rows."""
     if text is None:
         return list(range(n_rows))
     ranges = chosen_rows(text)
@@ -48,7 +48,7 @@ def _rows(text: str | None, n_rows: int) -> list[int]:
 
 @dataclass(frozen=True)
 class ExplainResult(Result):
-    """The result of ``fcca explain``."""
+    """The result of ``fcca explain``: the counterfactuals and the model."""
 
     settings: Explain
     model: Any
@@ -59,18 +59,21 @@ class ExplainResult(Result):
 
     @property
     def decision(self) -> str | None:
-        """Description of the model's decision threshold; None for the default."""
+        """Text about the decision threshold of the model; None for the usual threshold."""
         return decision(self.model)
 
     def verdict(self) -> tuple[int, str]:
-        """Return an error if a counterfactual does not flip the model's prediction."""
+        """Return the exit code and an error message.
+
+        It is an error if a counterfactual does not flip the prediction of the model.
+        """
         n = int(self.found.is_status("unverified").sum())
         if n == 0:
             return 0, ""
         return EXIT_UNVERIFIED, f"{n} of {len(self.found)} counterfactuals do not flip the model's predict."
 
     def write(self, outputs: AtomicOutputs) -> None:
-        """Write one line per move, as CSV or Parquet."""
+        """Write the changes to a file, with one line per changed column."""
         out, frame = self.settings.out, one_type_per_column(self.found.to_frame())
         assert out is not None
         if out.name.lower().endswith(".parquet"):
@@ -99,7 +102,10 @@ class ExplainResult(Result):
         ]
 
     def document(self, written: Sequence[Path]) -> dict[str, Any]:
-        """Return the document for ``--json``; NaN and infinity become null."""
+        """Return the counterfactuals as a dictionary, for ``--json``.
+
+        NaN and infinity become None, because JSON cannot represent them.
+        """
         return {
             "model": str(self.settings.model_file),
             "data": str(self.settings.data),
@@ -140,7 +146,15 @@ class ExplainResult(Result):
             }
 
     def _value(self, move: int, code: float) -> Any:
-        """Return the start or end of a move; None if missing."""
+        """Return a value before or after a change; None for a missing value.
+
+        Parameters
+        ----------
+        move : int
+            Position of the change in ``found.moves``.
+        code : float
+            The value, or the code of a category.
+        """
         columns = self.found.columns
         value = code if columns is None else columns.label(int(self.found.moves.feature[move]), float(code))
         if isinstance(value, np.generic):
@@ -153,7 +167,7 @@ def _json_number(x: float) -> float | None:
 
 
 def run_explain(settings: Explain) -> ExplainResult:
-    """Load the model, read the table and explain its rows."""
+    """Load the model, read the table, and compute the counterfactuals of the chosen rows."""
     model_file = settings.model_file
     with step("Loading the model"):
         model = model_from_file(model_file, trusted=settings.trust_model_file)
@@ -188,7 +202,7 @@ def run_explain(settings: Explain) -> ExplainResult:
 
 
 def _class_named(text: str | None, classes: list[Any]) -> Any:
-    """Return the class whose label has this text."""
+    """Return the class of the model that ``--target`` names; None without this option."""
     if text is None:
         return None
     named = [label for label in classes if str(label) == text]
@@ -201,18 +215,21 @@ def _class_named(text: str | None, classes: list[Any]) -> Any:
 
 
 def _is_already_target(found: Explanations) -> NDArray[np.bool_]:
-    """Return a mask of rows that already have the target."""
+    """Return a mask of counterfactuals without changes: the row already has the target class."""
     is_moved = np.isin(np.arange(len(found)), found.moves.point)
     return found.is_status("optimal") & ~is_moved
 
 
 def _is_no_other(found: Explanations) -> NDArray[np.bool_]:
-    """Return a mask of results that prove that no further counterfactual exists."""
+    """Return a mask of entries that stand for a proof: no further counterfactual exists.
+
+    With ``--n``, such an entry follows the last counterfactual of a row.
+    """
     return found.is_status("infeasible") & (found.answer > 1)
 
 
 def _counts(found: Explanations) -> str:
-    """Describe the number of rows and of counterfactuals by status."""
+    """Describe how many rows were explained, and how many counterfactuals have each status."""
     already, no_other = _is_already_target(found), _is_no_other(found)
     n_rows, n_changes = len(np.unique(found.rows)), int((~already & ~no_other).sum())
     statuses = found.status[~already & ~no_other].tolist()
@@ -237,7 +254,7 @@ def _counts(found: Explanations) -> str:
 def _counterfactuals_table(found: Explanations) -> Table:
     several, likely = bool((found.answer > 1).any()), bool(np.isfinite(found.probability_before).any())
     table = plain_table()
-    add_numbers(table, "Row", *(["number"] if several else []))
+    add_numbers(table, "Row", *(["#"] if several else []))
     table.add_column("now", overflow="fold")
     table.add_column("then", overflow="fold")
     if likely:
@@ -261,7 +278,11 @@ def _counterfactuals_table(found: Explanations) -> Table:
 
 
 def _whose_probability(found: Explanations) -> str:
-    """Return ``P(approved)`` for a common target, otherwise ``P(then)``."""
+    """Return the title of the probability column.
+
+    It is ``P(approved)`` if all shown counterfactuals lead to the class approved, and ``P(then)`` if they lead to
+    different classes.
+    """
     codes = np.unique(found.class_code[:COUNTERFACTUALS_SHOWN])
     return f"P({printable(found.classes[codes[0]])})" if len(codes) == 1 and codes[0] >= 0 else "P(then)"
 

@@ -38,8 +38,9 @@ sql_option = partial(typer.Option, rich_help_panel="SQL")
 class Export(Command):
     """Convert a tree to text, Markdown, Python, SQL, ONNX or JSON.
 
-    The Python code is a module without dependencies. Its predict(row) takes a dictionary of columns and values. The
-    Python, SQL and ONNX exports predict exactly like the tree. In SQL, rows with unknown categories get NULL.
+    The Python code is a module without dependencies. Its function predict(row) accepts a dictionary that maps columns to
+    values. The Python, SQL and ONNX exports predict exactly like the tree. In SQL, the prediction of a row with an unknown
+    category is NULL.
 
     [bold]Examples[/]
 
@@ -95,7 +96,10 @@ class Export(Command):
     ] = False
 
     def run(self, output: Output) -> int:
-        """Write the tree and return the exit code."""
+        """Write the converted tree, and return the exit code.
+
+        It is written to the file of ``--out``, or to standard output.
+        """
         form = _form(self.to, self.out)
         given = {
             "dialect": self.dialect,
@@ -119,7 +123,7 @@ class Export(Command):
 
 
 def _form(to: str | None, out: Path | None) -> str:
-    """Return the exporter with a given name or file ending."""
+    """Return the output format, given by ``--to`` or by the file ending."""
     if to is not None:
         return str(to)
     if out is None:
@@ -134,7 +138,7 @@ def _form(to: str | None, out: Path | None) -> str:
 
 
 def _check_options(form: str, options: dict[str, Any]) -> None:
-    """Check that SQL options are given only for SQL, and suit the form."""
+    """Check that SQL options are given only for SQL, and that they suit ``--form``."""
     if options and form != "sql":
         named = " and ".join(f"--{name}" for name in options)
         raise InvalidInputError(f"{named} was given for the format {form}, but is for SQL only. Omit it, or use --to sql.")
@@ -150,7 +154,10 @@ def _check_options(form: str, options: dict[str, Any]) -> None:
 
 
 def _content(path: Path, form: str, options: dict[str, Any]) -> bytes:
-    """Return the exported tree as bytes, with text encoded in UTF-8."""
+    """Read a tree from a file, and return it in another format, as bytes.
+
+    Text formats are encoded in UTF-8.
+    """
     with interrupts_deferred():
         from fcca.export import from_json
     try:

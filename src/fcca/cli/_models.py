@@ -1,4 +1,4 @@
-"""Classifiers by name or from a file."""
+"""Black boxes of the command line: created by name, or loaded from a file."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ SMALLEST_RANGE = 1e-20
 
 
 def target_model(model: TargetModel, random_state: int, X: pd.DataFrame, preset: str | None = None) -> Any:
-    """Return an unfitted classifier by name.
+    """Return the unfitted classifier that ``--model`` names, with its preprocessing.
 
     Parameters
     ----------
     model : TargetModel
     random_state : int
     X : DataFrame
-        Rows for fitting, which determine the preprocessing.
+        The rows that the classifier will be fitted on. Their types and ranges determine the preprocessing.
     preset : str, optional
-        Sets the depth of ``gb``.
+        Value of ``--preset``, which sets the depth of the trees of ``gb``.
     """
     columns = Columns.of_table(X)
     classifier = MAKERS[model](random_state)
@@ -64,7 +64,7 @@ def target_model(model: TargetModel, random_state: int, X: pd.DataFrame, preset:
 
 
 def _has_usual_ranges(X: pd.DataFrame) -> bool:
-    """Return True if the ranges of all columns suit float32."""
+    """Return True if the ranges of all numeric columns suit 32-bit floats."""
     numbers = X.select_dtypes("float64")
     ranges = numbers.max() - numbers.min()
     return bool(((ranges == 0) | ranges.between(SMALLEST_RANGE, 1 / SMALLEST_RANGE)).all())
@@ -120,13 +120,13 @@ def _library(name: str) -> Any:
 
 
 def model_from_file(path: Path, *, trusted: bool) -> Any:
-    """Load a supported, fitted classifier from a file.
+    """Load a fitted classifier from a file, and check that its type is supported.
 
     Parameters
     ----------
     path : Path
     trusted : bool
-        If True, skip the trial in a subprocess.
+        If False, a subprocess loads the file first, because a damaged file may end the process.
     """
     classifier = load_model(path, trusted=trusted)
     read_model(classifier)
@@ -134,7 +134,7 @@ def model_from_file(path: Path, *, trusted: bool) -> Any:
 
 
 def columns_of(classifier: Any, source: Path) -> ModelColumns:
-    """Return the columns of a fitted classifier from a file."""
+    """Return the columns that a classifier from the file ``source`` was fitted on."""
     names, model = getattr(classifier, "feature_names_in_", None), read_model(classifier)
     return ModelColumns(
         source.name, None if names is None else [str(name) for name in names], model.n_features, model.columns
@@ -144,19 +144,21 @@ def columns_of(classifier: Any, source: Path) -> ModelColumns:
 def known_columns(
     names: list[str], labels: Collection[Any], label: str, table: str, classifier: Any, source: Path
 ) -> Columns | None:
-    """Check a table against a classifier, and return the columns.
+    """Check that a table fits a classifier, and return the classifier's columns.
+
+    The table must have the same columns in the same order, and at least one class of the classifier.
 
     Parameters
     ----------
     names : list of str
-        Columns of the table.
+        Feature columns of the table.
     labels : collection
         Classes of the table.
     label, table : str
-        Names of the label column and of the table.
+        Names of the label column and of the table, for error messages.
     classifier : fitted classifier
     source : Path
-        File of the classifier.
+        File of the classifier, for error messages.
     """
     known = columns_of(classifier, source)
     known.check(names, table)
@@ -173,7 +175,7 @@ def known_columns(
 
 
 def described(classifier: Any) -> str:
-    """Describe a fitted classifier: name, size and decision threshold."""
+    """Describe a fitted classifier: its type, size and decision threshold."""
     if isinstance(classifier, DecidedAt):
         return f"{described(classifier.estimator)}, deciding at {classifier.threshold:g}"
     size = _size(classifier)
@@ -191,7 +193,10 @@ def _name(classifier: Any) -> str:
 
 
 def _size(classifier: Any) -> str:
-    """Describe the number and depth of the trees; empty for other models."""
+    """Describe the number and depth of the trees of a model.
+
+    The text is empty for models without trees.
+    """
     model = read_model(classifier)
     if not isinstance(model, TreeEnsemble) or type(unwrapped(classifier)).__name__ == "ExplainableBoostingClassifier":
         return ""
@@ -205,7 +210,10 @@ def _size(classifier: Any) -> str:
 
 
 def decision(classifier: Any) -> str | None:
-    """Describe the decision threshold of a classifier; None for the default."""
+    """Describe the decision threshold of a classifier; None for the usual threshold.
+
+    The usual threshold is 0.5 for probabilities, and 0 for a decision function.
+    """
     if isinstance(classifier, DecidedAt):
         return _decision(classifier.classes_[1], "probability", classifier.threshold)
     if isinstance(classifier, FixedThresholdClassifier | TunedThresholdClassifierCV):
@@ -232,7 +240,10 @@ def _decision(label: Any, of: str, threshold: float) -> str | None:
 
 
 def notes_on_labels(classifier: Any, source: Path) -> list[str]:
-    """Return notes on a model file that does not store class labels."""
+    """Return a note if the model file does not store class labels.
+
+    This is so for LightGBM.
+    """
     if not isinstance(classifier, LightGBMBooster):
         return []
     return [

@@ -1,4 +1,4 @@
-"""Collect notes that are printed with a result."""
+"""Notes for the user, which are printed with the result of a command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ RowNumbers = NDArray[np.int64]
 
 @contextmanager
 def collected_notes() -> Iterator[list[str]]:
-    """Collect warnings as notes; deprecation warnings are passed on."""
+    """Catch the warnings of a ``with`` block, and collect their texts as notes.
+
+    Each text is collected once. Deprecation warnings are not collected, but issued again after the block.
+    """
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -37,30 +40,33 @@ def collected_notes() -> Iterator[list[str]]:
 
 @dataclass
 class LeftOutRows:
-    """Number and first few positions of rows that are left out."""
+    """Rows that are left out: their number, and the positions of the first few.
+
+    A row is left out if the black box cannot predict it.
+    """
 
     n: int = 0
     first: Sequence[int] = ()
 
     def add(self, rows: RowNumbers) -> None:
-        """Add rows with higher positions."""
+        """Add the positions of further rows, which must be higher than the earlier ones."""
         self.n += len(rows)
         self.first = [*self.first, *rows[:ROWS_SHOWN].tolist()][:ROWS_SHOWN]
 
     def described(self) -> str:
-        """List the positions."""
+        """Return a text with the positions of the first few rows, counted from 0."""
         shown = listed_rows(np.array(self.first), None)
         return (shown if self.n <= ROWS_SHOWN else f"{shown}, … ({self.n} rows)") + " (counted from 0)"
 
 
 def notes_on_unknown(training: LeftOutRows, held_out: LeftOutRows, *, by: str) -> tuple[str, ...]:
-    """Return notes on rows with unknown categories or unexpected missing values.
+    """Return notes on rows left out for unknown categories or missing values.
 
     Parameters
     ----------
     training, held_out : LeftOutRows
     by : str
-        Reason, such as "that the black box does not know".
+        Clause that follows "categories or missing values", such as "that the black box does not know".
     """
     notes = []
     for left_out, kind, where in ((training, "training row", ""), (held_out, "held-out row", " of all rates")):

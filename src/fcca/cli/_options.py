@@ -1,4 +1,4 @@
-"""Options of several commands, and the settings of a distillation."""
+"""Options that several commands share, and the settings of ``fcca distill`` and ``fcca report``."""
 
 import math
 import re
@@ -46,7 +46,7 @@ MODEL_FILES = ".skops; .json or .ubj (XGBoost); .txt (LightGBM); .cbm or .json (
 
 
 class TargetModel(StrEnum):
-    """Models that can be fitted by name."""
+    """Names of the models that ``--model`` can fit."""
 
     gb = "gb"
     rf = "rf"
@@ -59,28 +59,28 @@ class TargetModel(StrEnum):
 
     @property
     def is_linear(self) -> bool:
-        """True for linear models."""
+        """True for the linear models, which have no trees."""
         return self in (TargetModel.svm, TargetModel.logistic)
 
     @property
     def takes_categories(self) -> bool:
-        """True for models that split by category."""
+        """True for models whose trees can split by a set of categories."""
         return self in (TargetModel.hgb, TargetModel.xgb, TargetModel.lgbm, TargetModel.catboost)
 
     @property
     def library(self) -> str | None:
-        """The optional library that the model needs."""
+        """The optional library that must be installed for the model; None for scikit-learn."""
         return {"xgb": "xgboost", "lgbm": "lightgbm", "catboost": "catboost"}.get(self.value)
 
 
 class Preset(StrEnum):
-    """Named sets of parameters."""
+    """Values of ``--preset``: named sets of parameters."""
 
     paper = "paper"
 
 
 class Criterion(StrEnum):
-    """Criteria of OptimalTreeClassifier."""
+    """Values of ``--criterion``: the criteria of OptimalTreeClassifier."""
 
     error = "error"
     gini = "gini"
@@ -90,7 +90,7 @@ class Criterion(StrEnum):
 
 
 class FitTo(StrEnum):
-    """What the tree learns."""
+    """Values of ``--fit-to``: what the tree learns to predict."""
 
     probability = "probability"
     labels = "labels"
@@ -172,7 +172,7 @@ Jobs = Annotated[int, search_option(help="Threads, -1 for all cores. Results do 
 
 @dataclass(frozen=True, kw_only=True)
 class Costs(Command):
-    """Costs of changes, and the decision of the black box."""
+    """Options for the cost of changes and for the decision threshold."""
 
     lambda0: Annotated[float, search_option("--lambda0", help="Cost per changed column."), IS_COST] = 0.1
     lambda1: Annotated[float, search_option("--lambda1", help="Cost per distance, measured by --scale."), IS_COST] = 1.0
@@ -196,7 +196,7 @@ class Costs(Command):
     ] = None
     margin: Annotated[
         float,
-        search_option(help="Margin by which the score of the other class must lead."),
+        search_option(help="Margin by which the score of the new class must exceed the scores of the others."),
         expects("a number above 0 and up to 1e100, such as 0.0001", lambda margin: 0 < margin <= 1e100),
     ] = 1e-4
     decision_threshold: Annotated[
@@ -209,7 +209,10 @@ class Costs(Command):
     ] = None
 
     def distances(self) -> dict[str, Any]:
-        """Return ``scale`` and ``category_distance`` as parameters of estimators, if given."""
+        """Return the parameters ``scale`` and ``category_distance`` of the estimators.
+
+        Options that were not given are left out.
+        """
         found: dict[str, Any] = {}
         if self.scale is not None:
             found["scale"] = units_of(self.scale)
@@ -220,7 +223,7 @@ class Costs(Command):
 
 @dataclass(frozen=True, kw_only=True)
 class Merging(Command):
-    """Merging and rounding of thresholds."""
+    """Options for merging thresholds that are close together, and for rounding them."""
 
     merge_tolerance: Annotated[
         str,
@@ -231,17 +234,17 @@ class Merging(Command):
 
     @property
     def round_thresholds(self) -> bool:
-        """True if thresholds are rounded."""
+        """True if thresholds are rounded, which ``--no-round`` prevents."""
         return not self.no_round
 
     def tolerance(self) -> float | str:
-        """Return ``merge_tolerance`` as a parameter of the discretizer."""
+        """Return ``--merge-tolerance`` as a parameter of the discretizer: a number or "auto"."""
         return number_or_word(self.merge_tolerance)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchLimits(Command):
-    """Limits of the searches: threads, times and rules."""
+    """Options that limit the searches: threads, time limits and rules for changes."""
 
     jobs: Jobs = -1
     time_limit: Annotated[
@@ -268,7 +271,10 @@ class SearchLimits(Command):
 
 
 class _OtherSettings:
-    """Settings that are options of some commands and fixed in others."""
+    """Settings that are options of some commands only.
+
+    The values here hold for a command without the option.
+    """
 
     model_file: Path | None
     q: float
@@ -279,7 +285,7 @@ class _OtherSettings:
 
     @property
     def model(self) -> TargetModel | None:
-        """The model to fit; None if ``model_file`` is used."""
+        """The kind of model to fit; None if the black box is ``model_file``."""
         return None
 
     @property
@@ -290,7 +296,7 @@ class _OtherSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
-    """Options of ``fcca distill`` and ``fcca report``."""
+    """Options that ``fcca distill`` and ``fcca report`` share."""
 
     preset: Annotated[
         Preset | None,
@@ -357,14 +363,17 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
         ),
     ] = None
     p0: Annotated[
-        float, search_option("--p0", help="Use rows predicted with at least this probability."), IS_PROBABILITY
+        float, search_option("--p0", help="Use rows whose predicted class has at least this probability."), IS_PROBABILITY
     ] = 0.5
-    p1: Annotated[float, search_option("--p1", help="Use rows predicted with at most this probability."), IS_PROBABILITY] = (
-        1.0
-    )
+    p1: Annotated[
+        float, search_option("--p1", help="Use rows whose predicted class has at most this probability."), IS_PROBABILITY
+    ] = 1.0
 
     def tree_parameters(self) -> dict[str, Any]:
-        """Return the given parameters of OptimalTreeClassifier, without class weights."""
+        """Return the parameters of OptimalTreeClassifier that were given as options.
+
+        Class weights are not included.
+        """
         given = {
             "criterion": None if self.criterion is None else str(self.criterion),
             "max_depth": self.max_depth,
@@ -376,17 +385,20 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
         return {name: value for name, value in given.items() if value is not None}
 
     def check(self) -> None:
-        """Check combinations of options."""
+        """Check that the given options can be combined."""
         if self.scale == "rank" and self.model is not None and self.model.is_linear:
             raise InvalidInputError(
                 f"--scale is rank, but --model is {self.model.value}, a linear model. Expected range, mad or units of "
-                "columns."
+                "columns, such as income=1000."
             )
         if self.p0 > self.p1:
             raise InvalidInputError(f"--p0 is {self.p0}, which is above --p1 {self.p1}. Expected --p0 to be at most --p1.")
 
 
 def check_label(command: str, data: Path | None, label: str | None) -> None:
-    """Check that a label column comes with a table."""
+    """Check that ``--label`` is given only together with a table.
+
+    ``command`` is the name of the command, for the error message.
+    """
     if data is None and label is not None:
         raise InvalidInputError(f"--label {label} was given without a file. Expected {command} DATA --label {label}.")

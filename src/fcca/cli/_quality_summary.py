@@ -1,4 +1,4 @@
-"""Print the quality of the tree: figures, verdict, better settings, confusion matrix."""
+"""The quality of the tree in the summary: figures, warning, better settings, confusion matrix."""
 
 from __future__ import annotations
 
@@ -42,7 +42,11 @@ IN_CHUNKS = (
 
 
 def quality_summary(found: Distillation) -> list[RenderableType]:
-    """Return the figures of the tree, and a warning if it is useless."""
+    """Return a table that compares the tree with other classifiers.
+
+    These are CART, the most frequent class and the black box. Notes follow, and a warning if the tree is no better than the
+    most frequent class.
+    """
     quality = found.quality
     parts: list[RenderableType] = [_figures_table(quality)]
     notes = [] if quality.is_held_out else [NOT_HELD_OUT]
@@ -74,14 +78,18 @@ def _formatted(figures: Figures | None, name: str, form: Any) -> str:
 
 
 def confusion_table(quality: Quality) -> RenderableType:
-    """Return the confusion matrix of the tree as a table."""
+    """Return the confusion matrix of the tree as a table.
+
+    With many classes, return a hint to the JSON output instead.
+    """
     if len(quality.classes) > CLASSES_SHOWN:
         return Text(f"The confusion matrix of {len(quality.classes)} classes is in the JSON (--json).", style="dim")
     names = heads = [_short(label) for label in quality.classes]
     if sum(map(len, names)) > MOST_LETTERS:  # number the columns instead
         heads = [str(place) for place in range(1, len(names) + 1)]
         names = [f"{place} {name}" for place, name in zip(heads, names, strict=True)]
-    table = plain_table(["Rows by class and prediction of the tree"])
+    kind = "Held-out rows" if quality.is_held_out else "Training rows"
+    table = plain_table([f"{kind} by class (rows) and prediction of the tree (columns)"])
     add_numbers(table, *(f"→ {head}" for head in heads))
     for name, line in zip(names, quality.confusion.tolist(), strict=True):
         table.add_row(Text(name), *(number(round(n)) for n in line))
@@ -94,7 +102,10 @@ def _short(label: Any) -> str:
 
 
 def better_settings(found: Distillation, settings: DistillSettings) -> list[RenderableType]:
-    """Return better settings for a small or useless tree."""
+    """Return a table of settings that gave better trees.
+
+    Other settings are tried only if the tree has at most two leaves or is no better than the most frequent class.
+    """
     if found.advice:
         return [Text(), _advice_table(found.advice, found, settings)]
     if not found.quality.is_useless:
@@ -117,7 +128,7 @@ def _advice_table(tried: Sequence[TriedTree], found: Distillation, settings: Dis
 
 
 def _options(found: Distillation, settings: DistillSettings, parameters: dict[str, Any]) -> str:
-    """Format parameters of a tree as options of the command."""
+    """Return the command line options that give a tree with these parameters."""
     options = [
         f"{OPTIONS[name]} {f'{value:g}' if isinstance(value, float) else value}" for name, value in parameters.items()
     ]
@@ -127,12 +138,12 @@ def _options(found: Distillation, settings: DistillSettings, parameters: dict[st
 
 
 def advice(found: Distillation, settings: DistillSettings) -> list[str]:
-    """Return one sentence per better setting."""
+    """Return one sentence for each setting that gave a better tree."""
     return [advice_sentence(tree, _options(found, settings, tree.parameters)) for tree in found.advice or ()]
 
 
 def quality_document(found: Distillation, settings: DistillSettings) -> dict[str, Any]:
-    """Return the quality of the tree for ``--json``."""
+    """Return the figures of the tree and of the compared classifiers, for ``--json``."""
     quality = found.quality
     return {
         "of": "held_out" if quality.is_held_out else "training",

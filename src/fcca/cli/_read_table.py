@@ -1,4 +1,4 @@
-"""Read and check a table and its labels."""
+"""Read and check a table and its labels, from CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ COPIES_WHILE_READING, ROOM_WHILE_READING = 4, 48 * 2**20
 
 @dataclass(frozen=True)
 class TableFacts:
-    """Facts about a table for the summary.
+    """Facts about a table that the summary shows.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class TableFacts:
     label : str
         Name of the label column.
     n_rows, n_columns : int
-        Numbers of rows and of feature columns in use.
+        Number of rows, and number of feature columns that are used.
     class_counts : dict
         Number of rows of each class.
     has_missing : tuple of bool
@@ -68,7 +68,7 @@ class TableFacts:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A table and its labels, in the order of the file.
+    """A table and its labels, with the rows in the order of the file.
 
     Attributes
     ----------
@@ -77,12 +77,13 @@ class Dataset:
     X : DataFrame
         Raw feature columns. :meth:`guessed` and :meth:`as_known` determine their types.
     y : ndarray
+        The labels.
     label : str
         Name of the label column.
     from_text : bool
-        True for file formats without column types.
+        True for file formats without column types, such as CSV.
     notes : tuple of str
-        Notes on the columns.
+        Notes on the inferred column types, for the user.
     """
 
     name: str
@@ -93,33 +94,33 @@ class Dataset:
     notes: tuple[str, ...] = ()
 
     def facts(self) -> TableFacts:
-        """Return the facts for the summary."""
+        """Return the facts about this table that the summary shows."""
         return TableFacts(
             self.name, self.label, len(self.y), self.X.shape[1], self.class_counts(), tuple(self.X.isna().any().tolist())
         )
 
     def guessed(self, categorical: Sequence[str] = ()) -> Dataset:
-        """Infer the type of every column from its values: numbers or categories."""
+        """Return a copy with column types inferred from the values: numbers or categories."""
         X, notes = guessed(self.X, categorical, from_text=self.from_text)
         return replace(self, X=X, notes=notes)
 
     def as_known(self, columns: Columns | None) -> Dataset:
-        """Convert every column to the type that a model expects."""
+        """Return a copy with the column types that a fitted model expects."""
         return replace(self, X=as_known(self.X, columns))
 
     def class_counts(self) -> dict[Any, int]:
-        """Count the rows of each class."""
+        """Return the number of rows of each class."""
         return counts_of(self.y)
 
 
 def counts_of(y: NDArray[np.generic]) -> dict[Any, int]:
-    """Count the rows of each class."""
+    """Return the number of rows of each class in ``y``."""
     classes, counts = np.unique(y, return_counts=True)
     return dict(zip(classes.tolist(), counts.tolist(), strict=True))
 
 
 def bundled_data() -> Dataset:
-    """Return scikit-learn's breast-cancer table."""
+    """Return scikit-learn's breast-cancer table, the default if no file is given."""
     bunch = load_breast_cancer(as_frame=True)
     return Dataset(
         "breast cancer (scikit-learn)", bunch.data, bunch.target_names[bunch.target.to_numpy()].astype(str), "class"
@@ -150,7 +151,20 @@ def read_data(path: Path, label: str | None, as_text: Sequence[str] = (), *, to_
 
 
 def label_among(columns: Sequence[str], label: str | None, table: str, n_rows: int) -> str:
-    """Find the label column, and check for rows and feature columns."""
+    """Return the name of the label column.
+
+    Raise an error if the table has no rows or no feature columns.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        All columns of the table.
+    label : str or None
+        Value of ``--label``. With None, the label column is found by its name.
+    table : str
+        Name of the file, for error messages.
+    n_rows : int
+    """
     name = _label_name(columns, label)
     if n_rows == 0:
         raise InvalidInputError(f"{table} has column names but no rows. Expected at least two rows of each class.")
@@ -161,7 +175,7 @@ def label_among(columns: Sequence[str], label: str | None, table: str, n_rows: i
 
 @dataclass(frozen=True)
 class ModelColumns:
-    """Columns that a model from a file was fitted on.
+    """The columns that a model, loaded from a file, was fitted on.
 
     Attributes
     ----------
@@ -181,7 +195,15 @@ class ModelColumns:
     columns: Columns | None
 
     def check(self, given: list[str], table: str) -> None:
-        """Check that a table has the same columns in the same order."""
+        """Check that a table has the columns of the model, in the same order.
+
+        Parameters
+        ----------
+        given : list of str
+            Feature columns of the table.
+        table : str
+            Name of the table, for error messages.
+        """
         names = self.names
         if names is not None and given != names and sorted(given) == sorted(names):
             at = next(j for j, (name, expected) in enumerate(zip(given, names, strict=True)) if name != expected)
@@ -194,7 +216,7 @@ class ModelColumns:
 
 
 def read_features(path: Path, label: str | None, model: ModelColumns, *, has_label: bool) -> pd.DataFrame:
-    """Read the columns of a model from a table.
+    """Read from a table the feature columns that a model was fitted on.
 
     Parameters
     ----------
@@ -203,7 +225,7 @@ def read_features(path: Path, label: str | None, model: ModelColumns, *, has_lab
         The label column. With None, it is found by its name, unless the model uses this column.
     model : ModelColumns
     has_label : bool
-        If True, the given label column must exist.
+        If True, it is an error if ``label`` is given and the table has no such column.
     """
     frame = _read_frame(path)
     given = list(frame.columns)
@@ -219,14 +241,14 @@ def read_features(path: Path, label: str | None, model: ModelColumns, *, has_lab
         hint = " Is one of them the label? Pass its name with --label." if label is None and len(names) > model.n else ""
         raise InvalidInputError(f"{error}{hint}") from error
     if len(frame) == 0:
-        raise InvalidInputError(f"{path.name} has column names but no rows.")
+        raise InvalidInputError(f"{path.name} has column names but no rows. Expected at least one row.")
     return as_known(frame, model.columns)
 
 
 def n_values(path: Path) -> int:
-    """Return the number of values, rows × columns, of a Parquet file.
+    """Return the number of values in a Parquet file: rows times columns.
 
-    Other formats and unreadable files give 0.
+    Return 0 for other formats and for files that cannot be read.
     """
     if table_format(path) != ".parquet":
         return 0
@@ -316,7 +338,7 @@ def _check_separator(names: Sequence[str], path: Path) -> None:
 
 
 def check_header(names: Sequence[str]) -> None:
-    """Check that column names are present and unique."""
+    """Check that every column has a name, and that no name is repeated."""
     nameless = [at for at, name in enumerate(names, start=1) if not name.strip()]
     if nameless:
         raise InvalidInputError(
@@ -350,9 +372,9 @@ def _label_name(columns: Sequence[str], wanted: str | None) -> str:
 
 
 def labels_of(column: pd.Series[Any]) -> NDArray[np.generic]:
-    """Return the labels of a column as integers or strings.
+    """Convert the label column to integers or strings.
 
-    The index of the column contains the row numbers.
+    The index of the column must contain the row numbers, which error messages name.
     """
     missing = column.index[column.isna()]
     if len(missing):
@@ -375,10 +397,13 @@ def labels_of(column: pd.Series[Any]) -> NDArray[np.generic]:
 
 
 def missing_labels(label: str, n: int, first: int) -> InvalidInputError:
-    """Return the error for rows without a label."""
+    """Return the error for a label column with missing values.
+
+    There are ``n`` of them, the first in row ``first``.
+    """
     return InvalidInputError(
         f"The label column {label!r} has {n} missing value(s), first in row {first} (counted from 0). "
-        "Remove these rows. Empty fields, NA, None and null count as missing values."
+        "Remove these rows, or fill in their labels. Empty fields, NA, None and null count as missing values."
     )
 
 
@@ -386,7 +411,9 @@ def missing_labels(label: str, n: int, first: int) -> InvalidInputError:
 
 
 def check_classes(counts: dict[Any, int], label: str) -> None:
-    """Check that there are several classes, with two rows per class on average.
+    """Check that a table has enough classes and rows.
+
+    Expected are two or more classes and, on average, at least two rows per class.
 
     Parameters
     ----------
@@ -403,13 +430,13 @@ def check_classes(counts: dict[Any, int], label: str) -> None:
     n_rows = sum(counts.values())
     if n_rows < 2 * len(counts):
         raise InvalidInputError(
-            f"Too few rows: {n_rows} rows of {len(counts)} classes in {label!r}. Expected at least two rows of "
-            "each class. Choose another label with --label, or add rows."
+            f"Too few rows: {n_rows} rows of {len(counts)} classes in {label!r}, so some classes have only one row. "
+            "Expected at least two rows per class, on average. Choose another label column with --label, or add rows."
         )
 
 
 def check_learned(counts: dict[Any, int], learned: Collection[Any], label: str, test_size: float, random_state: int) -> None:
-    """Check that the training rows of a split include all classes.
+    """Check that the training rows include every class of the table.
 
     Parameters
     ----------
@@ -432,7 +459,17 @@ def check_learned(counts: dict[Any, int], learned: Collection[Any], label: str, 
 
 
 def check_split(counts: dict[Any, int], label: str, test_size: float) -> None:
-    """Check that both parts of a split can include every class."""
+    """Check that training rows and held-out rows can both include every class.
+
+    Parameters
+    ----------
+    counts : dict
+        Number of rows of each class.
+    label : str
+        Name of the label column.
+    test_size : float
+        Share of the rows to hold out.
+    """
     n_rows = sum(counts.values())
     rarest = min(counts, key=lambda label: counts[label])
     if counts[rarest] < 2:

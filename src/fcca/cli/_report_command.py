@@ -81,7 +81,7 @@ class Report(options.DistillSettings):
     random_state: int = field(default=0, init=False)
 
     def compute(self, output: Output, outputs: AtomicOutputs) -> "ReportResult":
-        """Read the tables and distill."""
+        """Read the tables, and compute the thresholds and the tree of the loaded model."""
         with interrupts_deferred():
             from fcca.cli._distill_steps import distillation
             from fcca.cli._read_table import n_values, read_data

@@ -1,5 +1,7 @@
 """Sources of rows: a table in memory, or a Parquet file.
 
+The Parquet file is read in chunks.
+
 Both sources have the same methods. :func:`fcca.cli._distill_steps.distillation` calls them in this order: ``check_rules``,
 ``labels``, ``read`` if a black box is fitted, ``prepare``, ``fit``, ``binary_rows``, ``encoded_rows``, ``left_out`` and
 ``facts``.
@@ -45,7 +47,7 @@ RowNumbers = NDArray[np.int64]
 
 
 class TableLabels(NamedTuple):
-    """The labels of a table."""
+    """The labels of a table, or only their counts if the table is large."""
 
     y: Labels | None  # of all rows; None if there are too many rows
     counts: dict[Any, int]  # number of rows of each class
@@ -53,7 +55,7 @@ class TableLabels(NamedTuple):
 
 
 def _with_any_label(columns: Columns | None) -> Columns | None:
-    """Allow any category where the black box stores none."""
+    """Accept any category in the columns whose categories the black box did not store."""
     if columns is None:
         return None
     return Columns(
@@ -65,8 +67,11 @@ def _with_any_label(columns: Columns | None) -> Columns | None:
 
 
 def _nothing_known() -> InvalidInputError:
-    """Return the error for a table without usable training rows."""
-    return InvalidInputError("Every training row has a category or a missing value that the black box does not know.")
+    """Return the error for a table in which no training row can be predicted."""
+    return InvalidInputError(
+        "Every training row has a category or a missing value that the black box does not know. Use a table with the "
+        "categories that the black box was fitted on."
+    )
 
 
 def _with_selection(
@@ -75,15 +80,17 @@ def _with_selection(
     X: pd.DataFrame | None = None,
     y: NDArray[np.generic] | None = None,
 ) -> FCCAClassifier:
-    """Set the number of thresholds to select, if ``--thresholds`` was given.
+    """Let the classifier select as many thresholds as ``--thresholds`` says.
+
+    Without this option, the classifier is returned unchanged.
 
     Parameters
     ----------
     classifier : FCCAClassifier
-        Unfitted.
+        An unfitted classifier.
     settings : DistillSettings
     X, y : DataFrame and ndarray, optional
-        The training rows, required for ``auto``.
+        The training rows. ``--thresholds auto`` cross-validates on them.
     """
     if settings.thresholds is None:
         return classifier
@@ -104,7 +111,7 @@ def _with_selection(
 
 
 class MemorySource:
-    """A table in memory.
+    """A table whose rows are all in memory.
 
     Parameters
     ----------
@@ -123,18 +130,21 @@ class MemorySource:
         self._left_out, self._held_out_left_out = LeftOutRows(), LeftOutRows()
 
     def check_rules(self, rules: Rules, settings: DistillSettings, loaded: Any) -> None:
-        """Do nothing: a table in memory supports all rules."""
+        """Do nothing, because a table in memory supports all rules."""
 
     def labels(self, settings: DistillSettings) -> TableLabels:
-        """Return the labels of the table."""
+        """Return the labels of all rows, and their counts."""
         return TableLabels(self.data.y, self.data.class_counts())
 
     def read(self, rows: RowNumbers | None) -> tuple[pd.DataFrame, Labels]:
-        """Return some rows (by default all) and their labels."""
+        """Return the rows at these positions and their labels; all rows for None."""
         return (self.data.X, self.data.y) if rows is None else (self.data.X.iloc[rows], self.data.y[rows])
 
     def prepare(self, black_box: BlackBox, split: Split, settings: DistillSettings) -> None:
-        """Convert the rows for the black box."""
+        """Convert the columns to the types that the black box expects.
+
+        Training rows that the black box cannot predict are left out.
+        """
         if self.test is not None and settings.model_file is not None:
             test, counts = self.test, self.test.class_counts()
             names = [str(name) for name in test.X.columns]
@@ -156,11 +166,11 @@ class MemorySource:
         self.training_rows = rows[is_known]
 
     def example(self) -> pd.DataFrame:
-        """Return the training rows."""
+        """Return the training rows, to check rules against their columns."""
         return training_table(self.data.X.iloc[self.training_rows])
 
     def fit(self, classifier: FCCAClassifier, settings: DistillSettings) -> FCCAClassifier:
-        """Fit a classifier on the training rows."""
+        """Compute the thresholds and the tree on the training rows, and return the classifier."""
         X, y = self.example(), self.data.y[self.training_rows]
         bounded = "; --time-limit bounds them" if settings.time_limit is None else ""
         with step(f"Thresholds and tree{bounded}"), self.stopwatch.time("fcca"):
@@ -170,7 +180,10 @@ class MemorySource:
         return fitted
 
     def binary_rows(self, classifier: FCCAClassifier) -> tuple[BinaryRows, BinaryRows | None]:
-        """Return the training rows and the held-out rows as binary rows."""
+        """Return the training rows and the held-out rows as binary columns.
+
+        The held-out rows are None if there are none that the black box can predict.
+        """
         held_out = self.data if self.test is None else self.test
         rows = self.split.held_out_rows() if self.test is None else np.arange(len(held_out.y))
         is_known = known_rows(classifier.discretizer_.thresholds_.columns, held_out.X.iloc[rows])
@@ -182,17 +195,20 @@ class MemorySource:
         return binary_rows(*training), None if tested is None else binary_rows(*tested)
 
     def encoded_rows(self, classifier: FCCAClassifier) -> tuple[Floats | None, Floats | None]:
-        """Return the training rows and the held-out rows as numbers and codes."""
+        """Return the training rows and the held-out rows as arrays, with codes for categories."""
         assert self.rows_in_memory is not None
         encode, tested = classifier.discretizer_.encode, self.rows_in_memory.test
         return encode(self.data.X.iloc[self.training_rows]), None if tested is None else encode(tested[0])
 
     def left_out(self) -> tuple[LeftOutRows, LeftOutRows]:
-        """Return the training rows and the held-out rows that are left out."""
+        """Return which training rows and which held-out rows are left out.
+
+        The black box cannot predict these rows, because of an unknown category or a missing value.
+        """
         return self._left_out, self._held_out_left_out
 
     def facts(self, counts: dict[Any, int]) -> TableFacts:
-        """Return facts about the table."""
+        """Return the facts about the table that the summary shows."""
         return self.data.facts()
 
 
@@ -208,7 +224,7 @@ class ParquetSource:
     label : str or None
         The label column. With None, it is found by its name.
     outputs : AtomicOutputs
-        Files for the counterfactuals, written chunk by chunk.
+        Output files. The counterfactuals are written to one of them, chunk by chunk.
     """
 
     from_text = False
@@ -224,7 +240,10 @@ class ParquetSource:
         self.stopwatch = Stopwatch("labels", "sample", "target")
 
     def check_rules(self, rules: Rules, settings: DistillSettings, loaded: Any) -> None:
-        """Check, before any pass, that no rule needs all rows at once."""
+        """Raise an error if a rule needs all rows in memory at once.
+
+        This is checked before the file is read.
+        """
         is_linear = settings.model is not None and settings.model.is_linear
         if loaded is not None:
             is_linear = isinstance(read_model(loaded), LinearModel)
@@ -238,13 +257,13 @@ class ParquetSource:
     def labels(self, settings: DistillSettings) -> TableLabels:
         """Read the labels of all rows.
 
-        They are kept in memory only for tables of moderate size.
+        For tables with more than MOST_STRATIFIED rows, only the counts of the classes are kept.
         """
         with self.stopwatch.time("labels"):
             return _labels(self.table, settings)
 
     def read(self, rows: RowNumbers | None) -> tuple[pd.DataFrame, Labels]:
-        """Read some rows (by default all) and their labels."""
+        """Read the rows at these positions and their labels; all rows for None."""
         table = self.table
         every = np.arange(table.n_rows) if rows is None else rows
         with self.stopwatch.time("sample"):
@@ -253,17 +272,20 @@ class ParquetSource:
             return frame, labels_of(frame.pop(table.label))
 
     def prepare(self, black_box: BlackBox, split: Split, settings: DistillSettings) -> None:
-        """Convert the chunks for the black box."""
+        """Prepare the iteration over the chunks, which converts them for the black box."""
         self.rows = _KnownRows(self.table, black_box, split)
         self.chunks = _TimedChunks(self.rows, black_box.X, self.stopwatch)
 
     def example(self) -> pd.DataFrame:
-        """Return the first chunk."""
+        """Return some rows, to check rules against their columns."""
         example: pd.DataFrame = self.chunks.first()
         return example
 
     def fit(self, classifier: FCCAClassifier, settings: DistillSettings) -> FCCAClassifier:
-        """Fit a classifier on all training rows, and write their counterfactuals."""
+        """Compute the thresholds and the tree on all training rows, chunk by chunk.
+
+        The counterfactuals are written to a file meanwhile.
+        """
         classifier = _with_selection(classifier, settings)
         path = self.outputs.path(COUNTERFACTUALS) if settings.counterfactuals else None
         earlier = dict(self.stopwatch.seconds)
@@ -292,20 +314,26 @@ class ParquetSource:
             raise
 
     def binary_rows(self, classifier: FCCAClassifier) -> tuple[BinaryRows, BinaryRows | None]:
-        """Return the distinct training rows and held-out rows."""
+        """Return the training rows and the held-out rows as binary columns.
+
+        Equal rows are stored once, with their number.
+        """
         held_out = self._found.held_out
         return self._found.training, held_out if len(held_out.y) else None
 
     def encoded_rows(self, classifier: FCCAClassifier) -> tuple[Floats | None, Floats | None]:
-        """Return None twice: the rows are not in memory."""
+        """Return None twice, because the rows are not in memory."""
         return None, None
 
     def left_out(self) -> tuple[LeftOutRows, LeftOutRows]:
-        """Return the training rows and the held-out rows that are left out."""
+        """Return which training rows and which held-out rows are left out.
+
+        The black box cannot predict these rows, because of an unknown category or a missing value.
+        """
         return self.rows.left_out, self.rows.held_out_left_out
 
     def facts(self, counts: dict[Any, int]) -> TableFacts:
-        """Return facts about the table."""
+        """Return the facts about the table that the summary shows."""
         missing = tuple(self.rows.has_missing.tolist())
         return TableFacts(self.name, self.label, self.table.n_rows, len(missing), counts, missing)
 
@@ -338,7 +366,9 @@ def _labels(table: ParquetTable, settings: DistillSettings) -> TableLabels:
 
 
 class _KnownRows:
-    """Chunks of the table, converted for the black box, without unknown categories.
+    """Iterates over the chunks of a table, converted for the black box.
+
+    Rows that the black box cannot predict, because of an unknown category or a missing value, are left out.
 
     Parameters
     ----------
@@ -375,9 +405,9 @@ class _KnownRows:
             yield Rows(X, y, None, held_out if held_out.any() else None)
 
     def _converted(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, Bools | None]:
-        """Convert a chunk.
+        """Convert a chunk to the column types that the black box expects.
 
-        Also returns a mask of columns with missing values, or None.
+        The second result is a mask of the columns with missing values, or None if there are none.
         """
         plain = self.known is None or not (self.known.has_categories or any(column.ignored for column in self.known))
         if plain and all(dtype.kind in "biuf" for dtype in frame.dtypes):
@@ -397,13 +427,13 @@ class _KnownRows:
 
 
 class _TimedChunks(LocalChunks):
-    """Chunks that time each pass.
+    """Chunks of a table that measure the time of each pass.
 
     Parameters
     ----------
     rows : _KnownRows
     like : DataFrame or None
-        Rows for fitting the black box, as an example of the columns.
+        Rows that the black box was fitted on. They show the names and types of the columns.
     stopwatch : Stopwatch
     """
 
@@ -412,10 +442,18 @@ class _TimedChunks(LocalChunks):
         self.like, self.stopwatch = like, stopwatch
 
     def first(self) -> Any:
-        """Return some raw rows."""
+        """Return some rows as an example of the columns, in raw units."""
         return super().first() if self.like is None else self.like
 
     def sum(self, label: str, stage: Callable[..., T | None], *given: Any) -> T:
-        """Apply a stage to every chunk and sum the results."""
+        """Call ``stage`` for every chunk, add up the results, and measure the time.
+
+        Parameters
+        ----------
+        label : str
+            Name of the pass, for the progress bar and the stopwatch.
+        stage : callable
+            Called with the rows of a chunk and ``given``.
+        """
         with self.stopwatch.time(label.partition(",")[0].lower()):
             return super().sum(label, stage, *given)

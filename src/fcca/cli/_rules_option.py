@@ -1,4 +1,4 @@
-"""The option ``--rules``."""
+"""The option ``--rules``: a file with rules for the changes of counterfactuals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from fcca.exceptions import InvalidInputError
 
 
 def read_rules(path: Path | None) -> tuple[Constraint, ...]:
-    """Read the rules of a YAML file; no file means no rules."""
+    """Read the rules for changes from a YAML file.
+
+    Without a file, there are no rules.
+    """
     if path is None:
         return ()
     rules = load_rules(path)

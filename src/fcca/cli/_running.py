@@ -1,4 +1,4 @@
-"""Consoles, messages, progress and exit codes of all commands."""
+"""What all commands share: printing results and errors, progress, and exit codes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _console(*, stderr: bool) -> Console:
 
 @dataclass(frozen=True)
 class Output:
-    """Prints results to standard output; notes, errors and progress to standard error.
+    """Prints results to standard output, and everything else to standard error.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class Output:
 
     @contextmanager
     def progress(self) -> Iterator[None]:
-        """Show the progress of a block.
+        """Show the progress of the computations in a ``with`` block.
 
-        A terminal shows bars, other outputs get lines, and ``quiet`` shows nothing.
+        A terminal shows progress bars. Files and pipes get lines of text. With ``quiet``, nothing is shown.
         """
         if self.quiet:
             yield
@@ -61,7 +61,16 @@ class Output:
             yield
 
     def result(self, shown: Callable[[], RenderableType], document: Callable[[], Any], notes: tuple[str, ...] = ()) -> None:
-        """Print a result as tables, with its notes, or as JSON."""
+        """Print a result, either as tables after its notes, or as JSON.
+
+        Parameters
+        ----------
+        shown : callable
+            Returns the tables.
+        document : callable
+            Returns the document for JSON.
+        notes : tuple of str
+        """
         if self.as_json:
             self.console.print(json_text(document(), self.console.encoding), soft_wrap=True)
         elif not self.quiet:
@@ -70,16 +79,16 @@ class Output:
             self.console.print(shown())
 
     def note(self, message: str) -> None:
-        """Print a note."""
+        """Print a note to standard error, unless ``quiet``."""
         if not self.quiet:
             self._message("Note", message, "yellow")
 
     def error(self, message: str) -> None:
-        """Print an error."""
+        """Print an error message to standard error, even if ``quiet``."""
         self._message("Error", message, "bold red")
 
     def cannot_write(self, place: Path, failure: OSError) -> int:
-        """Print an error about unwritten files, and return the exit code."""
+        """Print an error about files that cannot be written, and return the exit code."""
         reason = failure.strerror or str(failure)
         self.error(f"Cannot write to {place}: {reason}. No file was left half-written.")
         return EXIT_CANNOT_WRITE
@@ -90,14 +99,22 @@ class Output:
 
 
 def json_text(document: Any, encoding: str = "utf-8") -> str:
-    """Return a JSON document with control characters escaped, safe for terminals."""
+    """Return a document as JSON text that is safe for terminals.
+
+    Control characters are escaped. Characters outside of ASCII are escaped unless ``encoding`` is UTF.
+    """
     text = json.dumps(document, ensure_ascii="utf" not in encoding.lower(), allow_nan=False, indent=2)
     return escaped_json(text)
 
 
 @contextmanager
 def _lost_interrupts() -> Iterator[list[threading.Timer]]:
-    """Repeat interrupts that got lost, for example in callbacks of C libraries."""
+    """Send Ctrl-C again if it got lost.
+
+    It can get lost in a callback of a C library.
+
+    Yields the list of timers that send it. The list is empty if no Ctrl-C got lost.
+    """
     usual, again = sys.unraisablehook, []
 
     def send_again(unraisable: sys.UnraisableHookArgs) -> None:
@@ -117,7 +134,10 @@ def _lost_interrupts() -> Iterator[list[threading.Timer]]:
 
 
 def run_command(work: Callable[[], int], output: Output) -> None:
-    """Run a command and exit with its code."""
+    """Call ``work`` and exit with the code that it returns.
+
+    Errors are printed as messages, without a traceback, and get an exit code.
+    """
     lost: list[threading.Timer] = []
     try:
         with _lost_interrupts() as lost:
@@ -143,14 +163,17 @@ def run_command(work: Callable[[], int], output: Output) -> None:
 
 
 def file_link(path: Path) -> Text:
-    """Return a path as a link for terminals that support links."""
+    """Return a path as text, with a link to the file.
+
+    Only some terminals show the link.
+    """
     text = Text(printable(path), overflow="fold")
     text.stylize(f"link {path.resolve().as_uri()}")
     return text
 
 
 def open_in_browser(path: Path, output: Output) -> None:
-    """Open a page in the browser; without a browser, print a note."""
+    """Open a file in the browser; if there is no browser, print a note."""
     import webbrowser
 
     try:
@@ -162,7 +185,10 @@ def open_in_browser(path: Path, output: Output) -> None:
 
 
 def leave_streams_whole() -> None:
-    """Make sure that standard output and error exist and accept any text."""
+    """Make sure that standard output exists, and that both streams accept any text.
+
+    Characters that a terminal cannot show are replaced with question marks.
+    """
     import io
     import os
 

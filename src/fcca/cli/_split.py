@@ -1,6 +1,6 @@
-"""Choose the held-out rows and the sample for the black box.
+"""Choose the held-out rows, and the rows that the black box is fitted on.
 
-The choice is the same in memory and in chunks.
+The same rows are chosen whether the table is in memory or read in chunks.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HOLD_OUT, SAMPLE = 0, 1  # keys of random generators
 
 @dataclass(frozen=True)
 class Split:
-    """Split into training rows and held-out rows.
+    """A random split of a table into training rows and held-out rows.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Split:
     def of(
         cls, labels: NDArray[np.generic] | None, counts: dict[Any, int], label: str, test_size: float, random_state: int
     ) -> Split:
-        """Split a table.
+        """Split a table, after a check that it has enough rows of each class.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class Split:
         return cls(n_rows, test_size, random_state, drawn)
 
     def held_out(self, begin: int, end: int) -> Bools:
-        """Return a mask of the held-out rows from ``begin`` to ``end``."""
+        """Return a mask for the rows from ``begin`` to ``end - 1``: True for held-out rows."""
         if self.test_size == 0:
             return np.zeros(end - begin, dtype=bool)
         if self._is_held_out is not None:
@@ -93,21 +93,24 @@ class Split:
 
     @cached_property
     def n_training(self) -> int:
-        """Number of training rows."""
+        """Number of training rows in the whole table."""
         return sum(int((~held_out).sum()) for _, held_out in self._blocks())
 
     def training_rows(self) -> RowNumbers:
-        """Return all training rows."""
+        """Return the positions of all training rows."""
         if self.drawn is not None:
             return self.drawn
         return np.concatenate([begin + np.flatnonzero(~held_out) for begin, held_out in self._blocks()])
 
     def held_out_rows(self) -> RowNumbers:
-        """Return all held-out rows."""
+        """Return the positions of all held-out rows."""
         return np.concatenate([begin + np.flatnonzero(held_out) for begin, held_out in self._blocks()])
 
     def sample(self, n: int | None) -> RowNumbers | None:
-        """Draw a sorted sample of ``n`` training rows; None stands for all rows."""
+        """Draw ``n`` training rows at random, and return their positions in ascending order.
+
+        Return None if all training rows are to be used: ``n`` is None or not below their number.
+        """
         if n is None or n >= self.n_training:
             return None
         random = np.random.default_rng(np.random.SeedSequence(self.random_state, spawn_key=(SAMPLE,)))
@@ -127,5 +130,8 @@ class Split:
 
 @lru_cache(maxsize=2)
 def _numbers(random_state: int, block: int) -> NDArray[np.float64]:
-    """Return the random numbers of the rows of a block."""
+    """Return a random number from 0 to 1 for each row of a block.
+
+    A block has BLOCK consecutive rows. A row is held out if its number is below ``test_size``.
+    """
     return np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(HOLD_OUT, block))).random(BLOCK)

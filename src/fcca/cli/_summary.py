@@ -1,6 +1,7 @@
 """Results of ``fcca distill`` and ``fcca report``: files, printed summary and JSON.
 
-The summary begins with held-out figures, size, optimality and the next step. Details follow.
+The summary begins with the figures of the tree on held-out rows, its size, its proof of optimality and the next step.
+Details follow.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from rich.console import Group, RenderableType
@@ -54,14 +55,28 @@ THRESHOLDS_SHOWN = 10
 
 @dataclass(frozen=True)
 class _Distilled(Result):
-    """A distillation and its command."""
+    """Base class of the results of ``fcca distill`` and ``fcca report``.
+
+    Attributes
+    ----------
+    found : Distillation
+        The black box, its thresholds, the tree and their figures.
+    notes : tuple of str
+        Notes to print before the summary.
+    settings : DistillSettings
+        The options of the command.
+    """
 
     found: Distillation
     notes: tuple[str, ...]
     settings: Any
+    shows_tree: ClassVar[bool] = False  # whether the printed summary contains the tree
 
     def verdict(self) -> tuple[int, str]:
-        """Return an error if the black box does not confirm a counterfactual."""
+        """Return the exit code and an error message.
+
+        It is an error if a counterfactual does not flip the prediction of the black box.
+        """
         statuses = self.found.statuses
         n = statuses.get("unverified", 0)
         if n == 0:
@@ -69,11 +84,11 @@ class _Distilled(Result):
         marked = f"marked 'unverified' in {COUNTERFACTUALS} and " if COUNTERFACTUALS in self.settings.targets()[1] else ""
         return EXIT_UNVERIFIED, (
             f"{n} of {sum(statuses.values())} counterfactuals do not flip the model's predict. They are {marked}left out of "
-            "all counts."
+            "the counts of all thresholds."
         )
 
     def _write_page(self, path: Path, levels: Sequence[float] | None = None) -> None:
-        """Write the report."""
+        """Write the HTML report; ``levels`` are the quantiles of its frequency slider."""
         from fcca import report
 
         found, limit, rows = self.found, self.settings.time_limit, self.found.in_memory
@@ -96,15 +111,16 @@ class _Distilled(Result):
         path.write_text(text, encoding="utf-8", newline="\n")
 
     def _first_screen(self, written: Sequence[Path]) -> list[RenderableType]:
-        """Return the figures, the size, the optimality and the next step.
+        """Return the first screen of the summary, with the most important results.
 
-        Details of the quality follow.
+        These are the figures of the tree, its size, its proof of optimality and the next step. Better settings and the
+        confusion matrix follow.
         """
         found = self.found
         return [
             *quality_summary(found),
             Text(),
-            _at_a_glance(found, written),
+            _at_a_glance(found, written, shows_tree=self.shows_tree),
             *better_settings(found, self.settings),
             Text(),
             confusion_table(found.quality),
@@ -114,12 +130,13 @@ class _Distilled(Result):
 
 @dataclass(frozen=True)
 class DistillResult(_Distilled):
-    """The result of ``fcca distill``."""
+    """The result of ``fcca distill``: files, summary and JSON."""
 
     settings: Distill
+    shows_tree: ClassVar[bool] = True
 
     def write(self, outputs: AtomicOutputs) -> None:
-        """Write and time the files."""
+        """Write the files and the report, and measure how long both take."""
         found, settings, stopwatch = self.found, self.settings, self.found.stopwatch
         with stopwatch.time("files"):
             found.write(outputs, counterfactuals=settings.counterfactuals, save_model=settings.save_model)
@@ -128,7 +145,7 @@ class DistillResult(_Distilled):
                 self._write_page(outputs.path(REPORT))
 
     def summary(self, written: Sequence[Path]) -> RenderableType:
-        """Return the printed summary."""
+        """Return the tables and texts that the command prints."""
         found = self.found
         parts: list[RenderableType] = [
             *self._first_screen(written),
@@ -145,7 +162,7 @@ class DistillResult(_Distilled):
         return Group(*parts)
 
     def document(self, written: Sequence[Path]) -> dict[str, Any]:
-        """Return the document for ``--json``."""
+        """Return the results as a dictionary, for ``--json``."""
         files = {path.name: str(path) for path in written}
         document = {"quality": quality_document(self.found, self.settings)} | _document(self.found)
         return document | {"files": files, "seconds": self.found.stopwatch.seconds, "notes": list(self.notes)}
@@ -153,17 +170,17 @@ class DistillResult(_Distilled):
 
 @dataclass(frozen=True)
 class ReportResult(_Distilled):
-    """The result of ``fcca report``."""
+    """The result of ``fcca report``: the HTML report and a summary."""
 
     settings: Report
 
     def write(self, outputs: AtomicOutputs) -> None:
-        """Write the page."""
+        """Write the HTML report to the file of ``--out``."""
         levels = None if self.settings.levels is None else chosen_levels("--levels", self.settings.levels)
         self._write_page(outputs.path(self.settings.out.name), levels)
 
     def summary(self, written: Sequence[Path]) -> RenderableType:
-        """Return the printed summary."""
+        """Return the tables and texts that the command prints."""
         lines = [line for path in written for line in (Text(), _report_line(path))]
         found = self.found
         return Group(*self._first_screen(written), panel("fcca report", facts(found)), _scores_table(found), *lines)
@@ -172,8 +189,11 @@ class ReportResult(_Distilled):
 # --- first screen -------------------------------------------------------------------------------------------------------
 
 
-def _at_a_glance(found: Distillation, written: Sequence[Path]) -> Table:
-    """Return the size and proof of the tree, and the next step."""
+def _at_a_glance(found: Distillation, written: Sequence[Path], *, shows_tree: bool) -> Table:
+    """Return the lines Size, Optimality, Selection and Next of the summary.
+
+    ``shows_tree`` is True if the summary prints the tree further below.
+    """
     kept, every = found.discretizer.thresholds_, found.discretizer.all_thresholds_
     size = (
         f"{size_in_words(found.classifier.structure_)}; {number(len(kept))} of {number(len(every))} thresholds kept, "
@@ -184,26 +204,30 @@ def _at_a_glance(found: Distillation, written: Sequence[Path]) -> Table:
     grid.add_row("Optimality", Text(_certificate(found)))
     for title, text in _selection(found):
         grid.add_row(title, Text(text))
-    grid.add_row("Next", _next_step(found, written))
+    grid.add_row("Next", _next_step(found, written, shows_tree=shows_tree))
     return grid
 
 
-def _next_step(found: Distillation, written: Sequence[Path]) -> Text:
-    """Name the section and the file to look at next."""
-    below = "the better settings below" if found.advice else "the rules of the tree below"
+def _next_step(found: Distillation, written: Sequence[Path], *, shows_tree: bool) -> Text:
+    """Return the text of the line Next: what the user can read or open next.
+
+    ``shows_tree`` is True if the summary prints the tree further below.
+    """
+    below = "Read the better settings below" if found.advice else "Read the tree below" if shows_tree else ""
     page = next((path for path in written if path.suffix in (".html", ".htm")), None)
     if page is not None:
-        return Text(f"{below}; in a browser: ", overflow="fold").append_text(file_link(page))
+        text = Text(f"{below}, or open " if below else "Open ", overflow="fold")
+        return text.append_text(file_link(page)).append(" in a browser.")
     tree = next((path for path in written if path.name == TREE), None)
-    code = "" if tree is None else f"; fcca export {printable(tree)} converts the tree to code"
-    return Text(f"{below}{code}", overflow="fold")
+    code = "" if tree is None else f", or convert the tree to code with: fcca export {printable(tree)}"
+    return Text(f"{below}{code}" if code else f"{below}.", overflow="fold")
 
 
 # --- facts --------------------------------------------------------------------------------------------------------------
 
 
 def facts_of_data(found: Distillation) -> list[tuple[str, str]]:
-    """Return titles and values on the data, the black box and the counterfactuals."""
+    """Return facts on the data, the black box and the counterfactuals: titles and texts."""
     data, training, held_out = found.data, found.training, found.held_out
     return [
         ("Data", f"{printable(data.name)}: {number(data.n_rows)} rows × {number(data.n_columns)} columns"),
@@ -216,7 +240,7 @@ def facts_of_data(found: Distillation) -> list[tuple[str, str]]:
 
 
 def facts(found: Distillation) -> list[tuple[str, str]]:
-    """Return titles and values of the facts panel."""
+    """Return the titles and texts of the framed part of the summary."""
     target = f"{seconds(found.stopwatch.seconds['target'])} to {'fit' if found.model_file is None else 'load'} the black box"
     (title, data), *others = facts_of_data(found)
     return [
@@ -227,7 +251,10 @@ def facts(found: Distillation) -> list[tuple[str, str]]:
 
 
 def _selection(found: Distillation) -> list[tuple[str, str]]:
-    """Describe the selection, if a number of thresholds was given."""
+    """Describe the thresholds chosen by ``--thresholds``.
+
+    Return a list with one title and text. It is empty if the option was not given.
+    """
     chosen = getattr(found.discretizer, "selection_", None)
     if chosen is None:
         return []
@@ -253,8 +280,8 @@ def _scores_table(found: Distillation) -> Table:
     lines = (
         ("Accuracy of the tree", "tree_accuracy"),
         ("Fidelity of the tree to the black box", "tree_fidelity"),
-        ("Compression (rows that duplicate another row once binarized)", "compression"),
-        ("Inconsistency (rows that no tree can get right)", "inconsistency"),
+        ("Compression (rows saved if equal binary rows are written once)", "compression"),
+        ("Inconsistency (rows that no tree on these thresholds can get right)", "inconsistency"),
     )
     for title, name in lines:
         rates = (percent(getattr(scores, name)) if scores else "–" for scores in (found.training, found.held_out))
@@ -282,7 +309,7 @@ def _thresholds_table(found: Distillation) -> Table:
 
 
 def tree_of_rules(found: Distillation) -> Tree:
-    """Return the tree for the console."""
+    """Return the decision tree for the console, with one line per branch."""
     nodes, names = found.classifier.structure_, found.discretizer.thresholds_.feature_names
     first = branches_in_words(nodes, names, found.classifier.classes_.tolist(), found.shown_columns())
 
@@ -320,10 +347,12 @@ def _proof(found: Distillation) -> str:
 def _certificate(found: Distillation) -> str:
     tree = found.classifier.tree_
     cost = f"on the training rows: {objective_in_words(tree)}."
-    if not tree.is_optimal_ and not tree.lower_bound_ > 0:
+    if tree.is_optimal_:
+        return f"proven {cost} No {compared_trees(tree)} has a smaller sum."
+    if not tree.lower_bound_ > 0:
         return f"{_proof(found)}; {cost}"
-    lower = "lower" if tree.is_optimal_ else f"below {amount_in_words(tree.criterion, tree.lower_bound_)}"
-    return f"{_proof(found)} {cost} No {compared_trees(tree)} scores {lower}."
+    bound = amount_in_words(tree.criterion, tree.lower_bound_)
+    return f"{_proof(found)} {cost} No {compared_trees(tree)} has a sum below {bound}."
 
 
 # --- files --------------------------------------------------------------------------------------------------------------

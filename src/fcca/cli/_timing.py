@@ -1,4 +1,4 @@
-"""Time the steps of a command."""
+"""Measure how long the steps of a command take."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from time import perf_counter
 
 
 class Stopwatch:
-    """Measures the seconds of each step.
+    """Measures how many seconds each step of a command takes.
 
     Parameters
     ----------
     *steps : str
-        First steps, with 0 seconds at the start.
+        Names of steps that are listed with 0 seconds before they begin.
 
     Attributes
     ----------
     seconds : dict of str to float
+        Seconds of each step so far.
     """
 
     def __init__(self, *steps: str) -> None:
@@ -25,7 +26,7 @@ class Stopwatch:
 
     @contextmanager
     def time(self, step: str) -> Iterator[None]:
-        """Add the seconds of a block to a step."""
+        """Measure a ``with`` block, and add its seconds to those of ``step``."""
         began = perf_counter()
         yield
         self.seconds[step] = self.seconds.get(step, 0.0) + perf_counter() - began

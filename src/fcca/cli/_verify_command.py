@@ -29,9 +29,10 @@ class Verify(Command):
     """Check a certificate: recompute every claim of fcca distill.
 
     The claims are recomputed from the table and the model. Every counterfactual must start at its row, follow the
-    rules, flip the model's predict and have the stated cost. Thresholds, counts, leaves and objective are recomputed.
-    The search for the best tree is repeated. A sample of the counterfactuals is re-proven by an independent method
-    where one exists. Nothing in a certificate is trusted, and nothing in it is executed.
+    rules, flip the model's predict and have the stated cost. The thresholds and their counts, the leaves of the tree and
+    its objective are recomputed. The search for the best tree is repeated. For a sample of the counterfactuals, an
+    independent method proves again that no cheaper change exists, where there is such a method.
+    Nothing in a certificate is trusted, and nothing in it is executed.
 
     [bold]Examples[/]
 

@@ -41,7 +41,7 @@ STYLES = {"passed": "green", "failed": "bold red", "not checked": "yellow"}
 
 @dataclass(frozen=True)
 class VerifyResult(Result):
-    """The result of ``fcca verify``."""
+    """The result of ``fcca verify``: the claims of a certificate and their checks."""
 
     settings: Verify
     data: str  # name of the table
@@ -52,7 +52,7 @@ class VerifyResult(Result):
     notes: tuple[str, ...]
 
     def summary(self, written: Sequence[Path]) -> RenderableType:
-        """Return the claims of the certificate, every check, and the verdict."""
+        """Return a summary: the claims of the certificate, the checks, and the verdict."""
         stated, result = self.stated, self.result
         proof = stated.proof
         version = stated.versions.get("fcca", "?")
@@ -77,12 +77,15 @@ class VerifyResult(Result):
         return Group(panel("fcca verify", facts), table, Text(), verdict)
 
     def document(self, written: Sequence[Path]) -> dict[str, Any]:
-        """Return the document for ``--json``."""
+        """Return the checks and the verdict as a dictionary, for ``--json``."""
         files = {"certificate": str(self.settings.certificate), "data": self.data, "model": str(self.settings.model)}
         return files | self.result.to_dict() | {"seconds": self.seconds, "notes": list(self.notes)}
 
     def verdict(self) -> tuple[int, str]:
-        """Return the exit code; the summary has the reasons."""
+        """Return the exit code: 0 if all claims are accepted, otherwise 1.
+
+        The error message is empty, because the summary shows which checks failed.
+        """
         return (0 if self.result.accepted else EXIT_REJECTED), ""
 
 
@@ -100,7 +103,10 @@ def run_verify(settings: Verify) -> VerifyResult:
     if stated.read is not None:
         rows = np.setdiff1d(rows, stated.read.left_out)
     if len(rows) == 0:
-        raise InvalidInputError(f"{table.name} has no rows of the certificate: all of its rows are listed as left out.")
+        raise InvalidInputError(
+            f"{table.name} has no rows of the certificate: the certificate lists all of its rows as left out. Give the "
+            "table that the certificate was made from with --data."
+        )
     with collected_notes() as notes, step("Checks; --time-limit bounds the longest"):
         result = verify(
             stated,
@@ -119,9 +125,9 @@ def run_verify(settings: Verify) -> VerifyResult:
 
 
 def _table(stated: CertificateDocument, path: Path | None, label: str | None) -> Dataset:
-    """Read the table with the columns of the certificate.
+    """Read the table that the certificate was made from.
 
-    Without a path, it is the bundled table.
+    Only the columns of the certificate are kept, in its order. Without a path, scikit-learn's breast-cancer data is used.
     """
     read = stated.read
     named = label if label is not None or read is None else read.label
@@ -143,19 +149,25 @@ def _table(stated: CertificateDocument, path: Path | None, label: str | None) ->
 
 
 def _of_tree(stated: CertificateDocument, path: Path | None) -> list[Check]:
-    """Compare the tree in a file with the tree of the certificate."""
+    """Compare the tree in the file of ``--tree`` with the tree of the certificate.
+
+    Return a list with one check, or an empty list without a file.
+    """
     if path is None:
         return []
     try:
         same = stated.tree is not None and to_json(from_json(path.read_bytes())) == to_json(stated.tree)
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from error
-    words = f"{path.name} has the tree of the certificate." if same else f"{path.name} has a different tree."
+    words = f"{path.name} has {'the tree of the certificate' if same else 'a different tree than the certificate'}."
     return [Check("tree file", PASSED if same else FAILED, words)]
 
 
 def _of_file(stated: CertificateDocument, table: Dataset) -> list[Check]:
-    """Check that the file is the table of the certificate."""
+    """Check that the table is the one that the certificate describes.
+
+    Return a list with one check, or an empty list if the certificate does not describe a file.
+    """
     read = stated.read
     if read is None or read.fingerprint is None:
         return []

@@ -1,8 +1,7 @@
-"""XGBoost's classifier for any labels.
+"""XGBoost's classifier, extended to labels of any type.
 
-The library is optional, so this module is imported on use.
-
-Files of ``fcca distill --save-model`` store the name of this module.
+XGBoost is optional, so this module is imported only if it is needed. Do not rename the module: files written by
+``fcca distill --save-model`` store its name.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from numpy.typing import NDArray
 
 
 class XGBClassifier(xgboost.XGBClassifier):
-    """XGBoost's classifier with any labels instead of 0, 1, …."""
+    """XGBoost's classifier for labels of any type, not only 0, 1, 2, …."""
 
     labels: NDArray[np.generic] | None = None
 
     def fit(self, X: Any, y: Any) -> Any:
-        """Fit on the positions of the labels."""
+        """Fit the classifier. XGBoost gets the position of each label among the sorted labels."""
         self.labels = None
         labels, codes = np.unique(y, return_inverse=True)
         super().fit(X, codes)
@@ -29,12 +28,12 @@ class XGBClassifier(xgboost.XGBClassifier):
 
     @property
     def classes_(self) -> NDArray[np.generic]:
-        """The labels."""
+        """The distinct labels, sorted."""
         known: NDArray[np.generic] = super().classes_ if self.labels is None else self.labels
         return known
 
     def predict(self, X: Any) -> NDArray[np.generic]:
-        """Predict labels."""
+        """Predict the label of each row."""
         assert self.labels is not None
         labels: NDArray[np.generic] = self.labels[super().predict(X)]
         return labels

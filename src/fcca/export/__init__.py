@@ -1,8 +1,8 @@
 """Export trees, and save and load estimators.
 
-Trees can be written as text, Markdown, Python, rules, JSON, SQL and ONNX. Every exporter takes a fitted
-:class:`fcca.FCCAClassifier`, or the :class:`DistilledTree` that :func:`from_json` reads. It returns a string or bytes. The
-dictionary ``EXPORTERS`` lists the exporters by name.
+Trees can be written as text, Markdown, Python, rules, JSON, SQL and ONNX. Every exporter accepts a fitted
+:class:`fcca.FCCAClassifier`, or the :class:`DistilledTree` that :func:`from_json` reads. The exporter returns a string or
+bytes. The dictionary ``EXPORTERS`` lists the exporters by name.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,8 @@
-"""Check loaded objects before they are used."""
+"""Check the objects of a .skops file before they are used.
+
+A damaged or forged file can contain objects with wrong values. The checks find values that would crash later, or lead to
+wrong predictions.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +30,12 @@ SELECTION_PATH = "selection_path_"
 
 
 def check_stored(loaded: Any) -> None:
-    """Check that loaded objects of fcca are consistent; raise ValueError otherwise.
+    """Raise a ValueError if an object of fcca in a loaded file is inconsistent.
 
     Parameters
     ----------
     loaded : object
-        The content of a file.
+        The loaded object. All objects that it contains are checked, too.
     """
     found = list(objects_in(loaded))
     # Parts come before the objects that contain them.
@@ -47,15 +51,22 @@ def _require(holds: Any, what: str) -> None:
 
 
 def _array(given: Any, kinds: str, shape: tuple[int, ...], what: str) -> None:
-    """Check the type and shape of an array.
+    """Check the type and shape of an array; NaN and infinity are allowed.
 
-    NaN and infinity are allowed.
+    Parameters
+    ----------
+    given : object
+    kinds : str
+        Allowed kinds of numpy types, such as "i" for integers.
+    shape : tuple of int
+    what : str
+        Name of the array in the error message.
     """
     _require(isinstance(given, np.ndarray) and given.dtype.kind in kinds and given.shape == shape, f"{what} of a wrong kind")
 
 
 def _within(given: NDArray[Any], least: int, most: int, what: str) -> None:
-    """Check that whole numbers are in a range, both ends included."""
+    """Check that all numbers of an array are from ``least`` to ``most``."""
     _require(len(given) == 0 or (int(given.min()) >= least and int(given.max()) <= most), f"{what} out of range")
 
 
@@ -71,9 +82,9 @@ def _check_column(column: Column) -> None:
     labels = column.categories
     _require(column.name is None or isinstance(column.name, str), "a column whose name is not a string")
     _require(labels is None or (isinstance(labels, tuple) and len(labels) > 0), "a column without categories")
-    _require(labels is None or len(set(labels)) == len(labels), "a column with a category twice")
+    _require(labels is None or len(set(labels)) == len(labels), "a column that lists a category twice")
     flags = (column.missing, column.as_category, column.none_is_missing, column.as_object, column.ignored)
-    _require(all(isinstance(flag, bool) for flag in flags), "a column whose marks are not true or false")
+    _require(all(isinstance(flag, bool) for flag in flags), "a column whose flags are not true or false")
 
 
 def _check_columns(columns: Columns) -> None:
@@ -144,7 +155,7 @@ def _check_counterfactuals(found: Counterfactuals) -> None:
     _require(n_moves == 0 or (np.diff(moves.point) >= 0).all(), "moves that are not sorted")
     _require(found.columns is None or isinstance(found.columns, Columns), "columns of a wrong kind")
     if found.columns is not None:
-        _require(len(found.columns) == n_features, "counterfactuals of other columns")
+        _require(len(found.columns) == n_features, "counterfactuals whose number of columns is wrong")
         _check_codes(found.columns, moves)
     if found.own_code is not None:
         _array(found.own_code, "i", (n,), "predictions")
@@ -156,7 +167,7 @@ def _check_counterfactuals(found: Counterfactuals) -> None:
 
 
 def _check_codes(columns: Columns, moves: Any) -> None:
-    """Check that category codes of moves are in range."""
+    """Check that changed values in categorical columns are valid codes."""
     for j, column in enumerate(columns):
         if column.categories is None:
             continue
@@ -189,14 +200,23 @@ def _check_discretizer(given: ThresholdTransformer) -> None:
         isinstance(every, ThresholdTable) and isinstance(kept, ThresholdTable), "thresholds that are not a ThresholdTable"
     )
     n = _whole(given.n_features_in_, "a number of columns")
-    _require(len(every.feature_names) == n and kept.feature_names == every.feature_names, "thresholds of other columns")
+    _require(
+        len(every.feature_names) == n and kept.feature_names == every.feature_names,
+        "thresholds whose columns differ from those of the discretizer",
+    )
     known = set(conditions_in(every))
-    _require(kept.columns == every.columns and known.issuperset(conditions_in(kept)), "thresholds kept that were not found")
+    _require(
+        kept.columns == every.columns and known.issuperset(conditions_in(kept)),
+        "kept thresholds that are not among all thresholds",
+    )
     if hasattr(given, "selection_"):
         _require(isinstance(given.selection_, Selection), "a selection of a wrong kind")
     found = getattr(given, "counterfactuals_", None)
     if isinstance(given, FCCADiscretizer) and found is not None:
-        _require(isinstance(found, Counterfactuals) and len(found.feature_names) == n, "counterfactuals of other columns")
+        _require(
+            isinstance(found, Counterfactuals) and len(found.feature_names) == n,
+            "counterfactuals whose number of columns is wrong",
+        )
         points, first = given.crossing_points()
         _array(first, "i", (len(every) + 1,), "crossings")
         _require(isinstance(points, np.ndarray), "crossings of a wrong kind")
@@ -219,13 +239,13 @@ def _check_tree(given: OptimalTreeClassifier) -> None:
     _within(nodes.feature, -1, n - 1, "columns of nodes")
     _require(
         nodes.has_cuts_only and not np.isnan(nodes.threshold[nodes.feature >= 0]).any(),
-        "a tree with conditions other than cuts",
+        "a tree with conditions other than 'x > threshold'",
     )
     _require(isinstance(given.classes_, np.ndarray) and given.classes_.ndim == 1, "classes of a wrong kind")
-    _require(len(given.classes_) == nodes.weight.shape[1], "a tree of other classes")
+    _require(len(given.classes_) == nodes.weight.shape[1], "a tree whose nodes have another number of classes")
     _require(
         (given.n_leaves_, given.depth_) == (nodes.n_leaves, nodes.depth),
-        "a tree with another number of leaves or another depth",
+        "a tree whose nodes differ from its stored number of leaves or depth",
     )
     numbers = (given.objective_, given.lower_bound_, given.gap_, given.regularization_)
     _require(all(isinstance(number, float) and np.isfinite(number) for number in numbers), "a proof without numbers")
@@ -243,10 +263,13 @@ def _check_classifier(given: FCCAClassifier) -> None:
     table, grown = given.discretizer_.thresholds_, given.tree_
     n = _whole(given.n_features_in_, "a number of columns")
     _require(isinstance(table, ThresholdTable) and isinstance(grown.tree_, TreeStructure), "a tree without thresholds")
-    _require(given.discretizer_.n_features_in_ == n and grown.n_features_in_ == len(table), "a tree of other thresholds")
-    _require(np.array_equal(given.classes_, grown.classes_), "a tree of other classes")
+    _require(
+        given.discretizer_.n_features_in_ == n and grown.n_features_in_ == len(table),
+        "a tree that does not fit the thresholds",
+    )
+    _require(np.array_equal(given.classes_, grown.classes_), "a tree whose classes differ from those of the classifier")
     named, known = (list(getattr(one, "feature_names_in_", ())) for one in (given, given.discretizer_))
-    _require(named == known and len(named) in (0, n), "a tree of other columns")
+    _require(named == known and len(named) in (0, n), "a discretizer whose columns differ from those of the classifier")
     own, expected = given.structure_, grown.tree_.with_conditions(table)
     _require(isinstance(own, TreeStructure) and _same_nodes(own, expected), "a structure that differs from the fitted tree")
     fidelity = given.fidelity_
@@ -260,7 +283,7 @@ def _same_nodes(own: TreeStructure, other: TreeStructure) -> bool:
 
 
 def _frame(path: Any) -> pd.DataFrame:
-    """Convert lists of :func:`plain_path` back into a data frame."""
+    """Convert the result of :func:`plain_path` back to a data frame."""
     _require(
         isinstance(path, dict) and all(isinstance(column, list) for column in path.values()),
         "a selection path that is not a table",
@@ -273,7 +296,7 @@ def _frame(path: Any) -> pd.DataFrame:
 
 
 def plain_path(path: pd.DataFrame) -> dict[str, list[Any]]:
-    """Convert a data frame of numbers into lists, which skops can write."""
+    """Convert a data frame to a dictionary of lists, which skops can write."""
     return {str(name): column.tolist() for name, column in path.items()}
 
 

@@ -1,4 +1,4 @@
-"""The tree of a fitted classifier, without black box and training rows."""
+"""A tree without the black box and the training rows of its classifier."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ __all__ = ["Certificate", "DistilledTree", "as_distilled"]
 
 
 class Condition(NamedTuple):
-    """A condition on one column, usable as a dictionary key.
+    """A yes/no question on one column, usable as a dictionary key.
 
     Attributes
     ----------
     kind : {"cut", "set", "missing"}
+        ``x > threshold``, ``x in {categories}`` or ``x is missing``.
     column : int
+        Position of the column in the table.
     threshold : float
         The threshold of a cut; 0 for other kinds.
     codes : tuple of int
@@ -44,7 +46,7 @@ class Condition(NamedTuple):
 
 
 def conditions_in(table: ThresholdTable) -> list[Condition]:
-    """Return the conditions of a threshold table."""
+    """Return the conditions of a threshold table, in the order of the table."""
     numbers = np.where(table.kind == "cut", table.threshold, 0.0).tolist()
     entries = zip(table.kind.tolist(), table.feature.tolist(), numbers, table.codes, strict=True)
     return [Condition(kind, j, number, codes or ()) for kind, j, number, codes in entries]
@@ -52,20 +54,27 @@ def conditions_in(table: ThresholdTable) -> list[Condition]:
 
 @dataclass(frozen=True)
 class Certificate:
-    """The proof of a tree.
+    """What is proven about the cost of a tree on its training rows.
+
+    The proof holds among all trees on the same conditions, within the limits on depth and leaves below.
 
     Attributes
     ----------
     optimal : bool
-        Whether the tree is proven to be the best on these conditions within the limits below.
-    objective, lower_bound : float
-        Cost of the leaves / training weight + regularization · leaves, and a proven lower bound for all trees.
+        True if the proof is complete: no such tree has a smaller objective.
+    objective : float
+        ``cost of the leaves / total training weight + regularization * number of leaves``. The criterion defines the cost
+        of a leaf.
+    lower_bound : float
+        No such tree has a smaller objective than this number.
     gap : float
         ``(objective - lower_bound) / objective``.
     regularization : float
         Cost per leaf.
-    criterion, max_depth, max_leaf_nodes, min_samples_leaf, min_weight_fraction_leaf
+    criterion : str
         As in :class:`~fcca.OptimalTreeClassifier`.
+    max_depth, max_leaf_nodes, min_samples_leaf, min_weight_fraction_leaf
+        The limits, as in :class:`~fcca.OptimalTreeClassifier`.
     """
 
     optimal: bool
@@ -81,7 +90,7 @@ class Certificate:
 
     @classmethod
     def of(cls, tree: OptimalTreeClassifier) -> Certificate:
-        """Return the certificate of a fitted tree."""
+        """Copy the objective, the bound and the limits from a fitted tree."""
         return cls(
             optimal=bool(tree.is_optimal_),
             objective=float(tree.objective_),
@@ -96,33 +105,38 @@ class Certificate:
         )
 
     def in_words(self) -> str:
-        """Describe the proof: ``proven optimal`` or ``within 3.1 % of optimal``."""
+        """Return a phrase about the proof: ``proven optimal`` or ``within 3.1 % of optimal``.
+
+        The percentage is how far the objective can be above the smallest one.
+        """
         return proof_in_words(self.objective, self.lower_bound, self.optimal)
 
 
 @dataclass(frozen=True)
 class DistilledTree:
-    """A decision tree in raw units, without black box and training rows.
+    """A stand-alone decision tree that predicts rows without the black box.
 
-    :func:`fcca.export.from_json` returns it. Every exporter takes it in place of a fitted classifier.
+    It accepts rows in raw units and contains no training rows. :func:`fcca.export.from_json` returns it. Every exporter
+    accepts it in place of a fitted classifier.
 
     Attributes
     ----------
     structure : TreeStructure
-        The nodes. Categories are codes, positions among the categories in ``columns``.
+        The nodes. A category is stored as a code: its position among the categories in ``columns``.
     columns : Columns
-        Names, categories and missing values of the table's columns.
+        Names and categories of the table's columns, and whether a column may have missing values.
     classes : tuple
-        Strings or numbers.
+        The class labels, which are strings or numbers.
     certificate : Certificate
+        What is proven about the tree.
     takes_missing : bool
-        Whether rows may have missing values. If no training row had any, missing values are an error, as in the classifier.
+        Whether rows may have missing values. If no training row had any, a missing value is an error, as in the classifier.
     fcca_version : str
         The version of fcca that fitted the tree.
     thresholds : ThresholdTable or None
         All conditions that the tree could choose from; None for a version 1 document, which does not store them.
     provenance : Provenance or None
-        The origin of the tree; None for a version 1 document.
+        How the tree was made: versions, parameters and counts. None for a version 1 document.
 
     Examples
     --------
@@ -161,17 +175,20 @@ class DistilledTree:
 
     @cached_property
     def heaviest(self) -> NDArray[np.intp]:
-        """Position of the heaviest class of each node."""
+        """Position of the predicted class of each node.
+
+        It is the class with the largest training weight.
+        """
         heaviest: NDArray[np.intp] = self.structure.probability.argmax(axis=1)
         return heaviest
 
     def class_of(self, node: int) -> Label:
-        """Return the heaviest class of a node."""
+        """Return the class that a node predicts: the one with the largest weight."""
         return self.classes[int(self.heaviest[node])]
 
     @property
     def class_array(self) -> NDArray[Any]:
-        """The classes as an array, with dtype object for several types."""
+        """The classes as an array, of dtype object if their types differ."""
         one_type = len({type(label) for label in self.classes}) == 1
         return np.array(self.classes, dtype=None if one_type else object)
 
@@ -189,7 +206,7 @@ class DistilledTree:
         return Condition("cut", column, float(self.structure.threshold[node]))
 
     def labels_of(self, condition: Condition) -> list[Label]:
-        """Return the categories of a set."""
+        """Return the labels of the categories in a condition of kind "set"."""
         return [self.columns.label(condition.column, code) for code in condition.codes]
 
     def apply(self, X: Any) -> NDArray[np.int64]:
@@ -208,7 +225,10 @@ class DistilledTree:
         return self.structure.leaf_of(self._encoded(X, self.asked))
 
     def _encoded(self, X: Any, used: Iterable[int]) -> NDArray[np.float64]:
-        """Encode a table as numbers; only the used columns are checked."""
+        """Encode a table as numbers, with codes for categories.
+
+        Only the columns at the positions ``used`` are checked. The others may hold any value.
+        """
         names = column_names(X)
         if names is not None and self.columns.named:
             known = list(self.columns.names)
@@ -219,7 +239,9 @@ class DistilledTree:
         return columns.encode(X)
 
     def transform(self, X: Any) -> NDArray[np.int8]:
-        """Compute the binary columns, one per condition of ``thresholds``, like the discretizer.
+        """Compute the binary columns, one per condition of ``thresholds``.
+
+        The result is the same as ``discretizer_.transform(X)`` of the classifier.
 
         Parameters
         ----------
@@ -263,23 +285,32 @@ class DistilledTree:
         return self.thresholds
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict the probability of each class: its share of the leaf's training weight."""
+        """Predict the probability of each class.
+
+        It is the share of the class in the training weight of the row's leaf, smoothed by half a row of every class.
+        """
         return self.structure.probability[self.apply(X)]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the heaviest class of each row's leaf."""
+        """Predict the class of each row.
+
+        It is the class with the largest training weight in the row's leaf.
+        """
         return self.class_array[self.heaviest[self.apply(X)]]
 
     def rules(self) -> list[str]:
-        """Return the rules as text, one per leaf: ``"LSTAT ≤ 9.725 and RM > 6.94 → 1 (0.97)"``."""
+        """Return one line of text per leaf, such as ``"LSTAT ≤ 9.725 and RM > 6.94 → 1 (0.97)"``.
+
+        A line has the conditions of the leaf, its class, and the share of this class in the training weight of the leaf.
+        """
         classes = np.array(self.classes, dtype=object)
         return self.structure.rules(self.columns.names, classes, self.columns)
 
 
 def as_distilled(tree: Any) -> DistilledTree:
-    """Convert a fitted classifier to a DistilledTree.
+    """Return the tree of a fitted FCCAClassifier as a DistilledTree.
 
-    A DistilledTree is returned unchanged.
+    If ``tree`` is already a DistilledTree, it is returned unchanged.
     """
     if isinstance(tree, DistilledTree):
         return tree
@@ -306,7 +337,10 @@ def as_distilled(tree: Any) -> DistilledTree:
 
 
 def _plain_columns(tree: FCCAClassifier, table: ThresholdTable) -> Columns:
-    """Return the columns as in documents, without details for the black box."""
+    """Return the columns with only their names, categories and missing values.
+
+    Labels become built-in strings and numbers. Details that only the black box needs are left out.
+    """
     names = getattr(tree, "feature_names_in_", None)
     given = None if names is None else [str(name) for name in names]
     if table.columns is None:
@@ -319,7 +353,7 @@ def _plain_columns(tree: FCCAClassifier, table: ThresholdTable) -> Columns:
 
 
 def _plain_thresholds(table: ThresholdTable, columns: Columns) -> ThresholdTable:
-    """Return the same conditions on plain columns."""
+    """Return the threshold table for the columns that :func:`_plain_columns` returns."""
     labels = tuple(
         None if codes is None else tuple(columns.label(j, code) for code in codes)
         for j, codes in zip(table.feature.tolist(), table.codes, strict=True)
@@ -329,7 +363,10 @@ def _plain_thresholds(table: ThresholdTable, columns: Columns) -> ThresholdTable
 
 
 def plain_label(label: Any, what: str) -> Label:
-    """Convert a label to a built-in string, number or boolean."""
+    """Convert a label to a built-in string, number or boolean.
+
+    ``what`` names the kind of label in the error message, such as "class".
+    """
     plain = label.item() if isinstance(label, np.generic) else label
     if not is_label(plain):
         raise InvalidInputError(

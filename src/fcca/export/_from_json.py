@@ -1,4 +1,4 @@
-"""Read trees from JSON documents, and check them completely before use."""
+"""Read a tree from its JSON document, and check the whole document before use."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def from_json(text: str | bytes) -> DistilledTree:
 
 
 def tree_in(document: Any) -> DistilledTree:
-    """Read the tree from a parsed document."""
+    """Build the tree from the parsed JSON of a document, and check it."""
     version = TREE.version(document)
     classes = TREE.labels(TREE.entry(document, "classes", list), "classes")
     columns = _columns(TREE.entry(document, "columns", list))
@@ -137,7 +137,20 @@ def _condition(entry: Any, at: int, columns: Columns, takes_missing: bool) -> Co
 
 
 def _thresholds(given: Sequence[Any], conditions: list[Condition], columns: Columns, takes_missing: bool) -> ThresholdTable:
-    """Return all conditions as a sorted threshold table without duplicates."""
+    """Return all conditions as a threshold table.
+
+    Raise an error if they are not sorted, or if a condition is listed twice.
+
+    Parameters
+    ----------
+    given : sequence
+        The entries of the conditions in the document.
+    conditions : list of Condition
+        The same conditions, already read.
+    columns : Columns
+    takes_missing : bool
+        True if rows may have missing values.
+    """
     if not takes_missing and any(column.missing or column.categories is not None for column in columns):
         raise TREE.damaged("'missing_values' is false, but columns have missing values or categories")
     numbers = np.full((4, len(given)), np.nan)
@@ -231,7 +244,10 @@ def _weights(entry: Any, name: str, n_classes: int, node: int) -> list[float]:
 
 
 def check_certificate(given: Certificate, nodes: TreeStructure) -> None:
-    """Check that a certificate fits its tree."""
+    """Check that the numbers of a certificate fit the nodes of its tree.
+
+    The objective is recomputed from the leaves. The depth and the leaves must respect the limits of the certificate.
+    """
     if given.criterion not in CRITERIA:
         raise TREE.damaged(f"the certificate's criterion must be one of {', '.join(CRITERIA)}, got {given.criterion!r}")
     weight = nodes.learned_weight[nodes.feature < 0]
@@ -254,7 +270,10 @@ def check_certificate(given: Certificate, nodes: TreeStructure) -> None:
 
 
 def _check_leaves(given: Certificate, nodes: TreeStructure) -> None:
-    """Check the smallest leaf of a tree with a split."""
+    """Check that every leaf has the minimum number of rows and the minimum weight.
+
+    The limits do not apply to a tree without splits.
+    """
     if nodes.n_leaves == 1:
         return
     leaf = nodes.feature < 0
@@ -306,7 +325,17 @@ def _part(given: dict[str, Any], name: str) -> Part:
 
 
 def _entries(given: dict[str, Any], name: str, where: str) -> dict[str, Plain]:
-    """Read plain values by name, with a limited size."""
+    """Read a mapping of names to strings, numbers or null, and check its size.
+
+    Parameters
+    ----------
+    given : dict
+        The part of the document that contains the mapping.
+    name : str
+        Key of the mapping in ``given``.
+    where : str
+        Name of ``given`` in error messages.
+    """
     found: dict[str, Plain] = TREE.entry(given, name, dict, where)
     if len(found) > MOST_ENTRIES:
         raise TREE.damaged(f"{where} has {len(found):,} {name}, more than {MOST_ENTRIES}")

@@ -1,4 +1,7 @@
-"""The provenance of a tree: versions, parameters and counts."""
+"""The provenance of a tree: versions, parameters and counts.
+
+It documents how the tree was made.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ CALLED = {"sklearn": "scikit-learn"}
 
 @dataclass(frozen=True)
 class Part:
-    """Class and parameters of one part of a classifier.
+    """Class name and parameters of one part: black box, discretizer, tree or selection.
 
     Attributes
     ----------
@@ -53,30 +56,32 @@ class Part:
 
 @dataclass(frozen=True)
 class Provenance:
-    """The provenance of a tree.
+    """How a tree was made: library versions, parameters and training figures.
 
     Attributes
     ----------
     libraries : dict of str to str
-        Versions of numpy, scikit-learn and the black box's libraries.
+        Versions of numpy, scikit-learn and the libraries of the black box.
     black_box, discretizer, tree : Part
+        Class names and parameters.
     selection : Part or None
-        The selection of thresholds; None if they were kept by frequency.
+        How a given number of thresholds was selected. None if thresholds were kept by their counts (``Q``).
     rules : tuple of str
-        The rules of the counterfactuals.
+        The rules that the counterfactuals had to follow.
     fit_to : {"probability", "labels", "target"}
-        Training labels of the tree: the given labels or the predictions of the black box.
+        What the tree learned: the class probabilities of the black box, the given labels, or the predictions of the black
+        box ("target").
     n_rows : int
         Number of training rows.
     weight : float
-        Total training weight.
+        Total weight of the training rows.
     statuses : dict of str to int, or None
-        Number of counterfactuals by status; None if the thresholds do not come from counterfactuals.
+        Number of counterfactuals with each status. None if the thresholds do not come from counterfactuals.
     fidelity : float
         Share of the training weight on which the tree and the black box predict the same class.
     accuracy : float or None
-        Share of the training weight that the tree predicts correctly; None for a tree fitted to predictions or with class
-        weights.
+        Share of the training weight that the tree predicts correctly. None for a tree that was fitted to the predictions of
+        the black box or with class weights.
     """
 
     libraries: dict[str, str]
@@ -94,12 +99,12 @@ class Provenance:
 
 
 def provenance_of(classifier: FCCAClassifier) -> Provenance:
-    """Collect the provenance of a fitted classifier's tree.
+    """Collect the provenance of the tree of a fitted classifier.
 
     Parameters
     ----------
     classifier : FCCAClassifier
-        Fitted.
+        A fitted classifier.
     """
     discretizer, grown, nodes = classifier.discretizer_, classifier.tree_, classifier.structure_
     black_box = discretizer.estimator_
@@ -139,7 +144,7 @@ def _part(part: Any, parameters: Mapping[str, Any]) -> Part:
 
 
 def _libraries(black_box: Any) -> dict[str, str]:
-    """Return the versions of numpy, scikit-learn and the black box's libraries."""
+    """Return the versions of numpy, scikit-learn and the libraries of the black box."""
     found = {"numpy", "sklearn"}
     for part in (black_box, *_parameters(black_box, deep=True).values()):
         found |= {base.__module__.partition(".")[0] for base in type(part).__mro__}
@@ -155,18 +160,21 @@ def _libraries(black_box: Any) -> dict[str, str]:
 
 
 def _class_name(kind: type) -> str:
-    """Return the dotted name of a class, without private modules."""
+    """Return the name of a class with its modules, such as ``sklearn.svm.LinearSVC``.
+
+    Private modules, whose names begin with an underscore, are left out.
+    """
     modules = [part for part in kind.__module__.split(".") if not part.startswith("_")]
     return cut_off(".".join([*modules, kind.__qualname__]))
 
 
 def cut_off(text: str) -> str:
-    """Shorten a long string."""
+    """Shorten a string to at most LONGEST_TEXT characters."""
     return str(text) if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
 
 
 def plain_parameter(value: Any) -> Plain:
-    """Convert a parameter to a JSON value."""
+    """Convert a parameter to a value that JSON can represent."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool):
@@ -179,7 +187,11 @@ def plain_parameter(value: Any) -> Plain:
 
 
 def _in_text(value: Any, depth: int = 0) -> str:
-    """Convert any value to a string that does not depend on the process."""
+    """Describe any value by a string that is the same in every run.
+
+    Memory addresses and the order of sets, which differ between runs, are avoided. ``depth`` counts nested lists and
+    dictionaries, of which only the first levels are described.
+    """
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str | bytes):

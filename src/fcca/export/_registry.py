@@ -1,8 +1,8 @@
-"""The registry of exporters.
+"""The list of all exporters.
 
-It imports no large module, so the command line can list the exporters at once. An entry makes ``to_<name>`` of the module
-``_to_<name>`` a public function of :mod:`fcca.export` and a format of ``fcca export``. It also adds an entry to the
-reference and a case to the tests that all exporters share.
+This module imports no large library, so the command line can list the exporters at once. An entry ``name`` makes the
+function ``to_<name>`` of the module ``_to_<name>`` public in :mod:`fcca.export`, and a format of ``fcca export``. The entry
+also appears in the reference and in the tests that all exporters share.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ class Exporter:
         The name on the command line. The function ``to_<name>`` in the module ``_to_<name>`` converts a classifier or a
         tree to text or bytes.
     suffix : str
-        The ending of file names.
+        The usual ending of file names.
     title : str
-        A short description.
+        A short description, shown by ``fcca export --help``.
     answers : bool
-        True if the output can be run or read back to predict rows. These exporters share one parity test.
+        True if the output can predict rows, after it is run or read back. A test compares these predictions with those of
+        the classifier.
     binary : bool
-        True for bytes, False for text.
+        True if the output is bytes, False if it is text.
     """
 
     name: str
@@ -41,11 +42,14 @@ class Exporter:
 
     @property
     def function(self) -> str:
-        """Name of the function in :mod:`fcca.export`."""
+        """Name of the exporting function in :mod:`fcca.export`."""
         return f"to_{self.name}"
 
     def write(self, tree: Any, **options: Any) -> str | bytes:
-        """Write a fitted classifier or a DistilledTree as text or bytes."""
+        """Convert a fitted classifier or a DistilledTree to this format.
+
+        ``options`` are passed to the function ``to_<name>``.
+        """
         module = import_module(f"fcca.export._to_{self.name}")
         written: str | bytes = getattr(module, self.function)(tree, **options)
         return written

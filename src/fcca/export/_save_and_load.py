@@ -1,4 +1,4 @@
-"""Save and load fitted estimators and documents, without running code from files."""
+"""Save fitted objects to files, and load them without running code from the files."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def trusted_types() -> list[str]:
     """Return the names of the types that a .skops file of fcca may contain.
 
     Use them as ``skops.io.load(path, trusted=fcca.export.trusted_types())``. Types that skops itself trusts are not listed.
-    :func:`load` does more. It checks how the file builds its objects, and that they are consistent, before it uses them.
-    Only :func:`load` converts a table such as ``selection_path_`` back to a data frame.
+    :func:`load` is safer than skops alone: it also checks how the file builds its objects, and that the objects are
+    consistent. Only :func:`load` converts a table such as ``selection_path_`` back to a data frame.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def trusted_types() -> list[str]:
 
 
 def save(fitted: Any, path: str | Path) -> None:
-    """Save a fitted object to a file for :func:`load`.
+    """Save a fitted object to a file, which :func:`load` reads.
 
     The file is written completely or not at all.
 
@@ -81,15 +81,16 @@ def save(fitted: Any, path: str | Path) -> None:
     ----------
     fitted : estimator, DistilledTree or ThresholdTable
     path : str or Path
-        With the suffix ``.json``, the file is the document of a tree or a threshold table. It is small and sufficient for
-        predictions. An :class:`fcca.FCCAClassifier` is saved as its :class:`DistilledTree`. With the suffix ``.skops``,
-        the file holds the whole estimator with the black box and the counterfactuals, but without the training rows.
+        With the suffix ``.json``, the file contains a tree or a threshold table as a JSON document. It is small and
+        sufficient for predictions. An :class:`fcca.FCCAClassifier` is saved as its :class:`DistilledTree`. With the suffix
+        ``.skops``, the file contains the whole estimator with the black box and the counterfactuals, but without the
+        training rows.
 
     Raises
     ------
     InvalidInputError
-        If the format cannot hold the object, if the path is invalid, or if the estimator contains types that :func:`load`
-        does not know.
+        If the object cannot be saved in this format, if the path is invalid, or if the estimator contains types that
+        :func:`load` does not know.
     UnsupportedModelError
         If skops is not installed.
 
@@ -149,7 +150,7 @@ def _encoded(document: str) -> bytes:
 
 def _skops(fitted: Any, path: Path) -> bytes:
     if not isinstance(fitted, BaseEstimator | ThresholdTable):
-        hint = " Use .json." if isinstance(fitted, DistilledTree) else ""
+        hint = " Save it as .json." if isinstance(fitted, DistilledTree) else ""
         raise InvalidInputError(
             f"Expected an estimator or a ThresholdTable to save as .skops, got {type(fitted).__name__}.{hint}"
         )
@@ -158,19 +159,22 @@ def _skops(fitted: Any, path: Path) -> bytes:
         content: bytes = skops.dumps(_storable(fitted), compression=zipfile.ZIP_DEFLATED)
     except (TypeError, ValueError, AttributeError, RecursionError) as error:  # the error of skops is a TypeError
         raise InvalidInputError(
-            f"The {type(fitted).__name__} holds an object that skops cannot write: {error}. Save its tree as .json instead."
+            f"The {type(fitted).__name__} contains an object that skops cannot write: {error}. Save its tree as .json."
         ) from error
     refused = sorted(set(skops.get_untrusted_types(data=content)).difference(trusted_types()))
     if refused:
         raise InvalidInputError(
-            f"The {type(fitted).__name__} holds types that fcca.export.load does not know: {', '.join(refused)}. Save it "
+            f"The {type(fitted).__name__} contains types that fcca.export.load does not know: {', '.join(refused)}. Save it "
             "with skops.io.dump, and load it with skops.io.load(path, trusted=[*fcca.export.trusted_types(), …])."
         )
     return content
 
 
 def _storable(fitted: Any) -> Any:
-    """Return the estimator without the parts that cannot be stored."""
+    """Return a copy of the estimator that skops can write.
+
+    The state of an unfinished ``partial_fit`` is left out, and data frames become dictionaries of lists.
+    """
     if isinstance(fitted, FCCADiscretizer):
         fitted = fitted.without_chunks()
     if isinstance(fitted, FCCAClassifier):

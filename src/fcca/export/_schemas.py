@@ -1,4 +1,4 @@
-"""The JSON Schemas of the documents that exporters write."""
+"""The JSON Schemas of the JSON documents that the exporters write."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ VERSIONS = {"rules": (1,), "tree": (1, 2)}
 
 
 def schema(name: str, version: int | None = None) -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of a document that an exporter writes.
+    """Return the JSON Schema (draft 2020-12) of an exported document.
+
+    With the schema, other programs can check the JSON that fcca writes.
 
     Parameters
     ----------
     name : {"rules", "tree"}
         The document written by :func:`fcca.export.to_rules` or :func:`fcca.export.to_json`.
     version : int, optional
-        The document's ``version``. None: the current one.
+        The entry ``version`` of the document. None is the current version.
 
     Returns
     -------

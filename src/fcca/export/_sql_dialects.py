@@ -1,7 +1,9 @@
-"""Differences between the SQL dialects. Needs sqlglot.
+"""Differences between the SQL dialects, in one class per database. Needs sqlglot.
 
-All functions return sqlglot expressions, whose generators quote names and strings. Operators and methods such as ``a < b``
-and ``a.eq(b)`` copy their operands.
+Most functions return sqlglot expressions, which sqlglot converts to SQL text and thereby quotes names and strings.
+Operators and methods such as ``a < b`` and ``a.eq(b)`` copy their operands.
+
+A refused value is a value for which the classifier raises an error, such as an infinite number.
 """
 
 from __future__ import annotations
@@ -25,7 +27,10 @@ NAME_SHOWN = 80
 
 
 class Dialect:
-    """The default dialect: NaN equals NaN, and strings have a collation."""
+    """SQL expressions for a database. The subclasses override what differs in a dialect.
+
+    This base class assumes that NaN equals NaN, and that strings have a collation.
+    """
 
     name: ClassVar[str]
     longest: ClassVar[int | None] = None  # longest name, in characters
@@ -35,24 +40,31 @@ class Dialect:
     # --- values of columns ---------------------------------------------------------------------------------------------
 
     def double(self, column: Expression) -> Expression:
-        """Write a column as 64-bit floats; narrower floats are widened."""
+        """Return the SQL expression for a column converted to 64-bit floats."""
         return exp.cast(column, "double")
 
     def number(self, column: Expression) -> Expression:
-        """Write a column as 64-bit floats, with NULL for NaN."""
+        """Return the SQL expression for a column as 64-bit floats.
+
+        Unlike in :meth:`double`, NaN becomes NULL.
+        """
         return exp.Nullif(this=self.double(column), expression=self.special("nan"))
 
     def refused(self, column: Expression, kind: str, *, may_be_missing: bool) -> Iterator[Expression]:
-        """Yield tests for refused values, except for unknown categories.
+        """Yield SQL tests that are true for refused values.
 
-        A test on NULL is NULL.
+        These are values for which the classifier raises an error.
+
+        Unknown categories are not tested here. For NULL, a test may be NULL, which counts as false.
 
         Parameters
         ----------
         column : Expression
+            The SQL expression for the column.
         kind : {"number", "text", "boolean"}
             The expected type of the values.
         may_be_missing : bool
+            True if the classifier accepts missing values.
         """
         if kind != "number":
             yield from self._refused_null(column, may_be_missing)
@@ -68,46 +80,54 @@ class Dialect:
             yield column.is_(exp.null())
 
     def text(self, column: Expression) -> Expression:
-        """Write a column as strings that are compared character by character."""
+        """Return the SQL expression for a column as strings, compared character by character."""
         text = exp.cast(column, "text")
         return text if self.collation is None else exp.Collate(this=text, expression=self.collation.copy())
 
     def truth(self, column: Expression) -> Expression:
-        """Write a column of booleans, comparable with :meth:`truth_value`."""
+        """Return the SQL expression for a boolean column, to compare with :meth:`truth_value`."""
         return exp.cast(column, "text")
 
     # --- constants -----------------------------------------------------------------------------------------------------
 
     def special(self, which: str) -> Expression:
-        """Write NaN or infinity."""
+        """Return the SQL expression for a special number: "nan" or "inf"."""
         return self.double(exp.Literal.string(which))
 
     def double_value(self, value: float) -> Expression:
-        """Write the exact 64-bit float, not a decimal near it."""
+        """Return the SQL expression for a 64-bit float, which the database reads exactly.
+
+        A plain decimal could be read as a decimal number, or as a neighbouring float.
+        """
         return self.double(exp.Literal.string(shortest(value).removesuffix(".0")))
 
     def text_value(self, text: str) -> Expression:
-        """Write a string."""
+        """Return the SQL expression for a string constant."""
         return exp.Literal.string(text)
 
     def compared_text(self, text: str) -> Expression:
-        """Write a string, comparable with :meth:`text`."""
+        """Return the SQL expression for a string constant, to compare with :meth:`text`."""
         return self.text_value(text)
 
     def truth_value(self, truth: bool) -> Expression:
-        """Write true or false, comparable with :meth:`truth`."""
+        """Return the SQL expression for true or false, to compare with :meth:`truth`."""
         return exp.Literal.string("true" if truth else "false")
 
     def boolean_value(self, truth: bool) -> Expression:
-        """Write true or false as a prediction."""
+        """Return the SQL expression for true or false, as the result of a prediction."""
         return exp.Boolean(this=truth)
 
     # --- sources -------------------------------------------------------------------------------------------------------
 
     def beside(self, value: Expression, name: str) -> Expression:
-        """Write a join that computes a column ``value`` once per row.
+        """Return a SQL join that computes an expression once per row.
 
-        The column belongs to a separate source, so its name cannot collide with a column of the table.
+        Parameters
+        ----------
+        value : Expression
+            The expression. The query can use its result as the column ``value``.
+        name : str
+            Alias of the joined source. With it, ``value`` cannot be confused with a column of the table.
         """
         source = exp.Lateral(this=self._one_row(value), alias=alias_of_source(name))
         return exp.Join(this=source, kind="CROSS")
@@ -118,11 +138,14 @@ class Dialect:
     # --- names ---------------------------------------------------------------------------------------------------------
 
     def same_name(self, name: str) -> str:
-        """Return a key that is equal for names the database cannot distinguish."""
+        """Return a key that is equal for names that the database cannot distinguish."""
         return name
 
     def trouble_with(self, name: str, *, is_column: bool) -> str | None:
-        """Return the reason why a name is not allowed, or None."""
+        """Return why the database does not allow a name, or None.
+
+        ``is_column`` is True for a column, and False for a table.
+        """
         if not name:
             return "it is empty"
         if "\0" in name or any("\ud800" <= character <= "\udfff" for character in name):
@@ -132,7 +155,18 @@ class Dialect:
         return None
 
     def check_name(self, name: str, what: str, advice: str, *, is_column: bool = True) -> str:
-        """Check a name and return it; the error gives the reason."""
+        """Return the name, or raise an error if the database does not allow it.
+
+        Parameters
+        ----------
+        name : str
+        what : str
+            What has this name, for the error message, such as "The column".
+        advice : str
+            What the user can do, for the error message.
+        is_column : bool, default=True
+            False for a table.
+        """
         trouble = self.trouble_with(name, is_column=is_column)
         if trouble:
             shown = repr(name) if len(name) <= NAME_SHOWN else f"{name[:NAME_SHOWN]!r}…"
@@ -141,7 +175,10 @@ class Dialect:
 
 
 class DuckDB(Dialect):
-    """DuckDB: 0.1 is a decimal, 0.1e0 a float; column names ignore case."""
+    """DuckDB, in which ``0.1`` is a decimal and ``0.1e0`` is a float.
+
+    Column names that differ only in the case of A to Z are the same.
+    """
 
     name = "duckdb"
 
@@ -153,12 +190,15 @@ class DuckDB(Dialect):
 
 
 class Postgres(Dialect):
-    """PostgreSQL: names are truncated silently after 63 bytes."""
+    """PostgreSQL, which truncates names after 63 bytes without a warning."""
 
     name = "postgres"
 
     def _one_row(self, value: Expression) -> Expression:
-        """Write a subquery with an offset, so that the planner does not repeat it."""
+        """Return a subquery with ``OFFSET 0``.
+
+        Without it, the query planner would copy the expression to each place that uses the result.
+        """
         return super()._one_row(value).this.offset(0).subquery()
 
     def same_name(self, name: str) -> str:
@@ -166,9 +206,10 @@ class Postgres(Dialect):
 
 
 class Snowflake(Dialect):
-    """Snowflake: numbers with a point are decimals.
+    """Snowflake, in which numbers with a decimal point are decimals, not floats.
 
-    The conversion of text to float is not documented, so long numbers are written as ratios.
+    How Snowflake converts text to floats is not documented. So numbers with many digits are written as ratios of whole
+    numbers.
     """
 
     name = "snowflake"
@@ -180,9 +221,9 @@ class Snowflake(Dialect):
 
 
 class Spark(Dialect):
-    """Spark: strings are compared without a collation.
+    """Spark, which compares strings without a collation.
 
-    ``${…}`` is replaced before a statement is read, also in strings and names.
+    Spark replaces ``${…}`` with the value of a variable before it reads a statement, even in strings and names.
     """
 
     name = "spark"
@@ -201,7 +242,10 @@ class Spark(Dialect):
 
 
 class BigQuery(Dialect):
-    """BigQuery: NaN does not equal NaN, and names allow few characters."""
+    """BigQuery, in which NaN does not equal NaN.
+
+    Names may contain only some special characters.
+    """
 
     name = "bigquery"
     longest = 300
@@ -233,7 +277,7 @@ class BigQuery(Dialect):
 
 
 class WithoutNaN(Dialect):
-    """A database without NaN, and with 1 and 0 for booleans."""
+    """Base class for databases without NaN, in which booleans are 1 and 0."""
 
     def number(self, column: Expression) -> Expression:
         return self.double(column)
@@ -246,9 +290,10 @@ class WithoutNaN(Dialect):
 
 
 class SQLite(WithoutNaN):
-    """SQLite: columns hold any type, and NaN is stored as NULL.
+    """SQLite, whose columns can mix types, and which stores NaN as NULL.
 
-    SQLite may read a number in a statement as the float next to it. Such numbers are written as ratios.
+    SQLite may read a decimal number as a float next to the nearest one. Such numbers are written as ratios of whole
+    numbers.
     """
 
     name = "sqlite"
@@ -261,9 +306,9 @@ class SQLite(WithoutNaN):
             yield exp.Abs(this=self.double(column)).eq(self.special("inf"))
 
     def beside(self, value: Expression, name: str) -> Expression:
-        """Write a join with a table function.
+        """Return a SQL join with the table function ``JSON_EACH``.
 
-        Unlike a subquery, it can use the columns of the table.
+        In SQLite, a table function can use the columns of the table, and a joined subquery cannot.
         """
         row = exp.Anonymous(this="JSON_ARRAY", expressions=[value])
         function = exp.Anonymous(this="JSON_EACH", expressions=[row])
@@ -283,9 +328,9 @@ class SQLite(WithoutNaN):
 
 
 class TSQL(WithoutNaN):
-    """SQL Server: no NaN, no infinity.
+    """SQL Server, which has neither NaN nor infinity.
 
-    Comparisons ignore trailing blanks and mostly case.
+    Comparisons of strings ignore trailing blanks and, with most collations, upper and lower case.
     """
 
     name = "tsql"
@@ -309,9 +354,9 @@ class TSQL(WithoutNaN):
         return ratio(value, lambda whole: self.double(exp.cast(whole, "bigint")))
 
     def text_value(self, text: str) -> Expression:
-        """Write a string, with its line breaks as codes.
+        """Return the SQL expression for a string, with line breaks written as ``NCHAR(10)``.
 
-        After a backslash, line breaks would be lost. A line GO would end the batch.
+        A line break after a backslash would be lost. A line that contains only GO would end the batch.
         """
         chunks = [chunk for chunk in re.split(r"([\r\n])", text) if chunk] or [""]
         return concatenated(
@@ -346,19 +391,19 @@ DIALECT_BY_NAME: dict[str, Dialect] = {
 
 
 def alias_of_source(name: str) -> Expression:
-    """Return the alias of a source."""
+    """Return the SQL alias for a table or subquery, with a quoted name."""
     return exp.TableAlias(this=exp.to_identifier(name, quoted=True))
 
 
 def concatenated(chunks: list[Expression]) -> Expression:
-    """Concatenate strings."""
+    """Return the SQL expression that concatenates strings."""
     if len(chunks) == 1:
         return chunks[0]
     return exp.paren(reduce(lambda before, chunk: exp.DPipe(this=before, expression=chunk), chunks))
 
 
 def signed(value: float, text: str) -> Expression:
-    """Write a number literal with its sign."""
+    """Return the SQL number ``text`` with the sign of ``value``."""
     literal = exp.Literal.number(text)
     return exp.Neg(this=literal) if math.copysign(1.0, value) < 0 else literal
 
@@ -367,24 +412,25 @@ def signed(value: float, text: str) -> Expression:
 
 
 def shortest(value: float) -> str:
-    """Return the shortest decimal that rounds to this float."""
+    """Return the shortest decimal text that is read as exactly this float."""
     return repr(float(value)).replace("e+", "e")
 
 
 def with_exponent(value: float) -> str:
-    """Return the absolute value as the shortest decimal with an exponent.
+    """Return the absolute value as a decimal text with an exponent, such as ``0.1e0``.
 
-    Every dialect reads it as a float.
+    A number with an exponent is read as a float, not as a decimal.
     """
     text = shortest(abs(value)).removesuffix(".0")
     return text if "e" in text else f"{text}e0"
 
 
 def is_read_exactly(value: float) -> bool:
-    """Return True if every parser reads this decimal as the same float.
+    """Return True if every database reads the decimal text of this float exactly.
 
-    This covers every parser that multiplies or divides once. The digits and the power of ten must themselves be floats.
-    Some processors first round to 64 bits, in long doubles. Such a result must round to the same float.
+    A simple parser converts the digits to a float, and multiplies or divides it once by a power of ten. The result is exact
+    if both are floats without rounding. Some processors compute in long doubles with 64 bits, and then round again. This
+    must give the same float, too.
     """
     _, digits, exponent = Decimal(repr(float(value))).normalize().as_tuple()
     if len(digits) > 15 or not isinstance(exponent, int) or abs(exponent) > 22:
@@ -400,7 +446,12 @@ def is_read_exactly(value: float) -> bool:
 
 
 def ratio(value: float, as_double: Any) -> Expression:
-    """Write a float as an exact ratio with powers of two."""
+    """Return the SQL expression for a float as an exact ratio.
+
+    It is a whole number, multiplied or divided by powers of two.
+
+    This is exact in every database. ``as_double`` converts a whole number to a SQL float.
+    """
     fraction, exponent = math.frexp(abs(value))
     whole, exponent = int(fraction * 2**53), exponent - 53
     while whole and whole % 2 == 0:
@@ -415,5 +466,5 @@ def ratio(value: float, as_double: Any) -> Expression:
 
 
 def ascii_lower(name: str) -> str:
-    """Convert only A to Z to lower case."""
+    """Convert A to Z to lower case; other letters stay unchanged."""
     return re.sub("[A-Z]+", lambda found: found[0].lower(), name)

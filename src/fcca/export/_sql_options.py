@@ -1,4 +1,7 @@
-"""Options of to_sql; this module imports nothing, to load quickly."""
+"""The values that the options of to_sql accept.
+
+This module imports nothing, so the command line can list the values at once.
+"""
 
 DIALECTS = ("duckdb", "postgres", "sqlite", "bigquery", "snowflake", "tsql", "spark")
 FORMS = ("select", "case")

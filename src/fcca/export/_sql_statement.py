@@ -1,9 +1,12 @@
-"""Write a tree and its conditions as SQL expressions. Needs sqlglot.
+"""Convert a tree and its conditions to SQL expressions. Needs sqlglot.
 
-The leaves become one list, ``CASE WHEN … THEN … WHEN … THEN … ELSE … END``. Leaves to the right of a node come before
-leaves to its left. A row that reaches an entry has failed all entries before it. So an entry tests only the conditions that
-lead to the right, and no condition is negated. A condition on a missing value is NULL, which counts as false, as in the
-tree.
+The tree becomes one expression with a branch per leaf: ``CASE WHEN … THEN … WHEN … THEN … ELSE … END``. The leaves to the
+right of a node, where its condition holds, come first. Rows of earlier branches never reach a later one. So a branch tests
+only the conditions that hold on the path to its leaf, and needs no ``NOT``. A comparison with a missing value is NULL, which
+``CASE`` treats as false, and so does the tree.
+
+A refused value is a value for which the classifier raises an error: an unknown category, an infinite number, or a missing
+value if no training row had one. The SQL returns NULL for rows with a refused value.
 """
 
 from __future__ import annotations
@@ -28,14 +31,14 @@ When = tuple[Expression, Expression]  # a test, and the value if it holds
 
 @dataclass(frozen=True)
 class Writer:
-    """Conditions and predictions of a tree in a dialect.
+    """Builds the SQL expressions of a tree in one dialect.
 
     Attributes
     ----------
     tree : DistilledTree
     dialect : Dialect
     table : str or None
-        Qualifier of the column names.
+        Name of the table, written before the column names. None for column names alone.
     """
 
     tree: DistilledTree
@@ -45,26 +48,30 @@ class Writer:
     # --- predictions ---------------------------------------------------------------------------------------------------
 
     def prediction(self) -> Expression:
-        """Write the class of a row."""
+        """Return the SQL expression for the predicted class of a row."""
         write = self._writer_of_classes()
         return self._by_leaf(lambda leaf: write(self.tree.class_of(leaf)))
 
     def leaf(self) -> Expression:
-        """Write the number of a row's leaf."""
+        """Return the SQL expression for the number of a row's leaf."""
         return self._by_leaf(exp.Literal.number)
 
     def probability(self, label: int) -> Expression:
-        """Write the share of a class in a row's leaf."""
+        """Return the SQL expression for the predicted probability of a class.
+
+        ``label`` is the position of the class.
+        """
         share = self.tree.structure.probability
         return self._by_leaf(lambda leaf: self.dialect.double_value(float(share[leaf, label])))
 
     def bins(self, refused: str | None = None) -> list[tuple[str, Expression]]:
-        """Return the names and expressions of the binary columns.
+        """Return the names and SQL expressions of the binary columns (bins).
 
         Parameters
         ----------
         refused : str or None
-            The source whose ``value`` is :meth:`refusal_of_bins`; None if no row is refused.
+            Alias of the joined source whose column ``value`` is the expression :meth:`refusal_of_bins`. None if no value
+            can be refused.
         """
         return [(self._in_words(one), self._bin(one, refused)) for one in kept_conditions(self.tree)]
 
@@ -79,28 +86,38 @@ class Writer:
         return _case(whens, exp.Literal.number(0))
 
     def refusal_of_bins(self) -> Expression | None:
-        """Write 1 for rows whose bins are NULL, and 0 for other rows.
+        """Return the SQL expression that marks rows with a refused value.
 
-        It is computed once per row. If each bin repeated it, the query would grow with the square of the number of columns.
-        Return None if no value is refused.
+        The expression is 1 for these rows, and 0 for others.
+
+        All bins of a row with a refused value are NULL. The query evaluates this expression once per row. Repeating it in
+        every bin would make the query grow with the square of the number of columns. Return None if no value can be
+        refused.
         """
         asked = sorted({one.column for one in kept_conditions(self.tree)})
         refusals = self._refusals(asked, exp.Literal.number(1))
         return _case(refusals, exp.Literal.number(0)) if refusals else None
 
     def _by_leaf(self, write: Callable[[int], Expression]) -> Expression:
-        """Write the value that ``write`` gives for a row's leaf.
+        """Return the SQL expression for a value that depends on the row's leaf.
 
-        The value is NULL for refused rows.
+        ``write`` returns the value of a leaf as SQL. Rows with a refused value get NULL.
         """
         *first, (_, last) = _leaves(self.tree)
         whens = [(exp.and_(*map(self.holds, conditions)), write(leaf)) for conditions, leaf in first]
         return _case([*self._refusals(self.tree.asked, exp.null()), *whens], write(last))
 
     def _refusals(self, asked: Iterable[int], value: Expression) -> list[When]:
-        """Return one entry per column, for values that the classifier refuses.
+        """Return the CASE branches for refused values, one per column.
 
-        A single entry for hundreds of columns would exceed SQLite's limit on the depth of an expression.
+        A single branch for hundreds of columns would exceed SQLite's limit on the depth of an expression.
+
+        Parameters
+        ----------
+        asked : iterable of int
+            Positions of the columns to test.
+        value : Expression
+            The result for rows with a refused value.
         """
         tests = (list(self._refused(j)) for j in asked)
         return [(exp.or_(*found), value.copy()) for found in tests if found]
@@ -123,11 +140,14 @@ class Writer:
     # --- conditions ----------------------------------------------------------------------------------------------------
 
     def column(self, j: int) -> Expression:
-        """Write a column by its quoted name."""
+        """Return the SQL expression for the column at position ``j``: its quoted name."""
         return exp.column(self.tree.columns.names[j], table=self.table, quoted=True)
 
     def holds(self, condition: Condition) -> Expression:
-        """Write a condition, which is NULL for a missing value."""
+        """Return the SQL test for a condition.
+
+        For a missing value, the test is NULL, unless the condition is "is missing".
+        """
         j = condition.column
         if condition.kind == "set":
             return self._is_one_of(j, self.tree.labels_of(condition))
@@ -138,9 +158,9 @@ class Writer:
         return (number if is_number else self.column(j)).is_(exp.null())
 
     def _number(self, j: int) -> Expression:
-        """Write a column as a number.
+        """Return the SQL expression for a column as a 64-bit float.
 
-        It is NULL for a missing value unless missing values are refused.
+        If the classifier accepts missing values, NaN becomes NULL.
         """
         if self.tree.takes_missing:
             return self.dialect.number(self.column(j))
@@ -151,7 +171,7 @@ class Writer:
         return _kind_of(categories, f"The categories of column {name!r}")
 
     def _is_one_of(self, j: int, labels: Sequence[Any]) -> Expression:
-        """Write a test for membership in a set of categories."""
+        """Return the SQL test that a column has one of these categories."""
         dialect, kind = self.dialect, self._kind(j)
         what = f"The category of column {self.tree.columns.names[j]!r}"
         if kind == "text":
@@ -167,9 +187,9 @@ class Writer:
         return exp.EQ(this=value, expression=written[0]) if len(written) == 1 else value.isin(*written)
 
     def _refused(self, j: int) -> Iterator[Expression]:
-        """Yield tests for values that the classifier refuses.
+        """Yield SQL tests that are true if the value of column ``j`` is refused.
 
-        A test on a missing value is NULL, which does not refuse it.
+        If the classifier accepts missing values, no test is true for a missing value.
         """
         categories = self.tree.columns[j].categories
         kind = "number" if categories is None else self._kind(j)
@@ -182,7 +202,10 @@ class Writer:
 
 
 def _leaves(tree: DistilledTree) -> list[tuple[list[Condition], int]]:
-    """Return the leaves from right to left, with their conditions."""
+    """Return the leaves from right to left, with their conditions.
+
+    Only conditions that hold on the path to the leaf are listed.
+    """
     nodes = tree.structure
     found, pending = [], [(0, ())]  # type: tuple[list[tuple[list[Condition], int]], list[tuple[int, tuple[int, ...]]]]
     while pending:
@@ -195,7 +218,7 @@ def _leaves(tree: DistilledTree) -> list[tuple[list[Condition], int]]:
 
 
 def _without_implied(conditions: list[Condition]) -> list[Condition]:
-    """Drop cuts that a higher cut of the column implies."""
+    """Remove conditions ``x > a`` if there is also a condition ``x > b`` with ``b > a``."""
     highest: dict[int, float] = {}
     for one in conditions:
         if one.kind == "cut":
@@ -207,7 +230,7 @@ def _without_implied(conditions: list[Condition]) -> list[Condition]:
 def kept_conditions(tree: DistilledTree) -> list[Condition]:
     """Return all conditions that the tree could choose from.
 
-    For a version 1 document, these are only the conditions that the tree tests.
+    For a tree from a version 1 document, only the conditions that the tree tests are known.
     """
     if tree.thresholds is not None:
         return conditions_in(tree.thresholds)
@@ -244,17 +267,17 @@ def _checked_number(label: float, what: str) -> float:
 
 
 def _case(whens: Sequence[When], otherwise: Expression) -> Expression:
-    """Write a CASE expression: the first value whose test holds, or the default."""
+    """Return a CASE expression: the value of the first test that holds, or ``otherwise``."""
     if not whens:
         return otherwise
     return exp.Case(ifs=[exp.If(this=test, true=value) for test, value in whens], default=otherwise)
 
 
 def laid_out(expression: Expression, dialect: Dialect) -> str:
-    """Return the SQL of an expression, indented if that is safe.
+    """Convert an expression to SQL text, indented if that is safe.
 
-    While sqlglot indents, it replaces line breaks in strings with placeholders. Some versions do not do so in names.
-    Indentation could then change a name or a string.
+    To indent, sqlglot replaces line breaks in strings with placeholders, but some versions do not do so in names.
+    Indentation could then change a name or a string, so the SQL is written in one line instead.
     """
     names = {str(one.this) for one in expression.find_all(exp.Identifier)}
     texts = {str(one.this) for one in expression.find_all(exp.Literal, exp.National)}

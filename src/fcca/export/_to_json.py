@@ -1,4 +1,4 @@
-"""Write a tree as a JSON document, which ``_from_json`` reads."""
+"""Convert a tree to a JSON document, which the module ``_from_json`` reads."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ LARGEST = 32 * 2**20  # characters; a tree of a hundred thousand leaves has fewe
 
 
 def to_json(classifier: Any) -> str:
-    """Write the tree as a JSON document, which :func:`from_json` reads.
+    """Convert the tree to a JSON document, which :func:`from_json` reads.
 
-    The same classifier gives the same bytes, whether its rows came at once, in chunks or from a cluster. The document
+    The same training rows give the same bytes, whether they were in memory, read in chunks or on a cluster. The document
     contains no dates and no paths.
 
     Parameters
@@ -39,9 +39,9 @@ def to_json(classifier: Any) -> str:
         ``missing_values``, ``conditions``, ``nodes``, ``certificate`` and ``provenance``. The page on saving and loading in
         the documentation explains every entry.
 
-        The first node is the root. Nodes refer to conditions by their positions, starting at 0. A condition that holds leads
-        to the right. A missing value makes every condition false except ``missing``. A tree that was read from a version 1
-        document is written as a version 1 document.
+        The first node is the root. Nodes refer to conditions by their positions, starting at 0. A row goes to the right
+        child if the condition holds. For a missing value, no condition holds except ``missing``. A tree that was read from
+        a version 1 document is written as a version 1 document.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def to_json(classifier: Any) -> str:
 
 
 def written_columns(tree: DistilledTree) -> list[dict[str, Any]]:
-    """Convert the columns of a tree's table to JSON values."""
+    """Return the entry ``columns`` of a document: one dictionary per column of the table."""
     return [
         {
             "name": column.name,
@@ -97,13 +97,13 @@ def written_columns(tree: DistilledTree) -> list[dict[str, Any]]:
 
 
 def json_document(document: dict[str, Any], is_spread: Callable[[Any], bool]) -> str:
-    """Write a JSON document with one entry per line.
+    """Convert a dictionary to JSON text with one line per entry.
 
     Parameters
     ----------
     document : dict
     is_spread : callable
-        Returns True for lists and objects that also get one entry per line.
+        Called with each value. If it returns True, the items of this list or dictionary get one line each, too.
     """
     lines = (f'  "{name}": {_spread(value) if is_spread(value) else _one_line(value)}' for name, value in document.items())
     return escaped_json("{\n" + ",\n".join(lines) + "\n}\n")
@@ -144,14 +144,21 @@ def _node(tree: DistilledTree, node: int, condition: int | None) -> dict[str, An
 
 
 def _of_nodes(tree: DistilledTree) -> tuple[list[dict[str, Any]], list[int | None]]:
-    """Return the distinct conditions of the nodes, and the position of each node's condition."""
+    """Return the distinct conditions that the tree tests, and one position per node.
+
+    The position is the place of the node's condition in the list of conditions, or None for a leaf.
+    """
     written = [None if one is None else _one_line(_written_condition(tree, one)) for one in tree.tests]
     texts = list(dict.fromkeys(text for text in written if text is not None))
     return [json.loads(text) for text in texts], [None if text is None else texts.index(text) for text in written]
 
 
 def _of_thresholds(tree: DistilledTree, table: ThresholdTable) -> tuple[list[dict[str, Any]], list[int | None]]:
-    """Return all conditions with their numbers, and the position of each node's condition."""
+    """Return all conditions that the tree could choose from, and one position per node.
+
+    A condition has its count and, for a cut, the cut of the black box and the training values next to it. The position is
+    the place of the node's condition in this list, or None for a leaf.
+    """
     conditions = []
     for at, one in enumerate(conditions_in(table)):
         condition = _written_condition(tree, one)
@@ -163,12 +170,15 @@ def _of_thresholds(tree: DistilledTree, table: ThresholdTable) -> tuple[list[dic
 
 
 def positions_of_tests(tree: DistilledTree, table: ThresholdTable) -> list[int | None]:
-    """Return the position of each node's condition in a table; None for leaves."""
+    """Return for each node the position of its condition in ``table``; None for leaves."""
     position = {one: at for at, one in enumerate(conditions_in(table))}
     for node, test in enumerate(tree.tests):
         if test is not None and test not in position:
             said = tree.structure.test_in_words(node, True, tree.columns.names, tree.columns)
-            raise InvalidInputError(f"The tree tests {said}, which is not one of its {len(table)} thresholds.")
+            raise InvalidInputError(
+                f"The tree tests {said}, which is not one of its {len(table)} thresholds. Its structure and its thresholds "
+                "must come from the same classifier."
+            )
     return [None if test is None else position[test] for test in tree.tests]
 
 

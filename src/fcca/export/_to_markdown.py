@@ -1,4 +1,4 @@
-"""Write a tree as a table of rules in Markdown."""
+"""Convert a tree to a Markdown table of rules."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from fcca.utils import printable
 
 
 def to_markdown(classifier: Any) -> str:
-    """Write the tree as a Markdown table, one line per rule.
+    """Convert the tree to a Markdown table with one rule per leaf.
 
     Parameters
     ----------
     classifier : FCCAClassifier or DistilledTree
-        Fitted.
+        A fitted classifier, or a tree that was read from a file.
 
     Returns
     -------
     str
+        A title and a table. Each line of the table has the conditions, the class and the number of training rows of a leaf.
+        It also has the share of this class in the training weight of the leaf.
 
     Examples
     --------
@@ -50,7 +52,10 @@ def to_markdown(classifier: Any) -> str:
 
 
 def _code(text: str) -> str:
-    """Write a code span for a table cell, with Markdown and HTML escaped."""
+    """Return text as Markdown code for a table cell.
+
+    Bars and backquotes in the text neither end the cell nor the code.
+    """
     text = printable(text).replace("|", "\\|")
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * (longest + 1)

@@ -1,7 +1,9 @@
-"""Write a tree as an ONNX model with exactly the same predictions.
+"""Convert a tree to an ONNX model with exactly the same predictions.
 
-All comparisons are in float64. The path from the root to a leaf takes one step per level, computed in whole numbers. So
-nothing is rounded. The probabilities are constants of the model.
+All comparisons are in float64. The model walks from the root to a leaf, one level per step, and computes node numbers as
+integers. So nothing is rounded. The probabilities are constants of the model.
+
+A refused value is a value for which the classifier raises an error. A refused row has such a value in a tested column.
 """
 
 from __future__ import annotations
@@ -26,14 +28,14 @@ DTYPES: dict[str, Any] = {"float64": np.float64, "int64": np.int64, "string": np
 
 
 def to_onnx(classifier: Any) -> bytes:
-    """Write the tree as an ONNX model, for example for ONNX Runtime.
+    """Convert the tree to an ONNX model, for example for ONNX Runtime.
 
     Needs the extra ``fcca[onnx]``.
 
     Parameters
     ----------
     classifier : FCCAClassifier or DistilledTree
-        Fitted.
+        A fitted classifier, or a tree that was read from a file.
 
     Returns
     -------
@@ -50,13 +52,15 @@ def to_onnx(classifier: Any) -> bytes:
         number of the leaf in int64. Labels are strings or int64 (booleans as 0 and 1), or float64 if a class is not a whole
         number.
 
-        The classifier refuses rows with an infinite number, an unknown category, or a missing value if no training row had
-        one. Such a row has leaf -1 and probabilities NaN. Its label is NaN, the empty string or -1. If the empty string or
-        -1 is a class, the label is ``"<refused>"`` or the smallest int64 that is not a class.
+        The classifier raises an error for rows with an infinite number, an unknown category, or a missing value if no
+        training row had one. For such a row, the model returns leaf -1 and probabilities NaN. Its label is NaN, the empty
+        string or -1. If the empty string or -1 is a class, the label is ``"<refused>"`` or the smallest int64 that is not a
+        class.
 
-        The model of a tree with one leaf takes the first column of the table, to count the rows. An output with the name of
-        an input gets the suffix ``_``. The metadata describes the model in JSON: ``fcca.inputs`` (name, type, missing
-        value), ``fcca.outputs``, ``fcca.classes``, ``fcca.refused_label``, ``fcca.version`` and ``fcca.certificate``.
+        If the tree has one leaf, the input of the model is the first column of the table, to count the rows. An output
+        whose name is already the name of an input gets the suffix ``_``. The metadata describes the model in JSON:
+        ``fcca.inputs`` (name, type, missing value), ``fcca.outputs``, ``fcca.classes``, ``fcca.refused_label``,
+        ``fcca.version`` and ``fcca.certificate``.
 
     Raises
     ------
@@ -128,10 +132,12 @@ class _Input:
     Attributes
     ----------
     column : int
+        Position of the column in the table.
     name : str
     kind : {"float64", "int64", "string"}
+        Type of the input.
     missing : str or int
-        The value that stands for a missing one; ``"NaN"`` for float64.
+        The input that stands for a missing value; ``"NaN"`` for float64.
     """
 
     column: int
@@ -159,7 +165,10 @@ def _input(tree: DistilledTree, j: int) -> _Input:
 
 
 def _labels(classes: Sequence[Label]) -> tuple[str, list[Label], str | int]:
-    """Return the type of the labels, all labels, and the label for refused rows."""
+    """Return the type of the labels, all labels, and the label for refused rows.
+
+    The last of all labels is the one for refused rows.
+    """
     kind = _kind(classes, "classes")
     if kind == "float64":
         return kind, [*classes, float("nan")], "NaN"
@@ -183,16 +192,18 @@ def _kind(labels: Sequence[Label], what: str) -> str:
     if len(whole) < len(numbers) and all(abs(number) < EXACT for number in whole):
         return "float64"
     raise InvalidInputError(
-        f"The {what} have numbers that neither int64 nor float64 of ONNX can hold exactly. Convert them to strings before "
+        f"The {what} have numbers that neither int64 nor float64 can represent exactly. Convert them to strings before "
         "fitting, for example with astype(str), or write the tree with to_json."
     )
 
 
 def _other_label(labels: Sequence[Label], text: str, number: int) -> str | int:
-    """Return a value that differs from all labels.
+    """Return a value that is not among the labels.
 
-    For strings, it is the empty string, or else the given string. For numbers, it is the given number, or else the smallest
-    int64 that is not a label.
+    It stands for a missing value or a refused row.
+
+    If the labels are strings, it is the empty string, or else ``text``. If the labels are numbers, it is ``number``, or else
+    the smallest int64 that is not a label.
     """
     if isinstance(labels[0], str):
         if "" not in labels:
@@ -206,9 +217,9 @@ def _other_label(labels: Sequence[Label], text: str, number: int) -> str | int:
 
 
 def _check_unicode(tree: DistilledTree) -> None:
-    """Check that all strings are valid Unicode.
+    """Check that all strings of the tree are valid Unicode.
 
-    JSON and Python allow lone surrogates.
+    JSON and Python allow lone surrogates, which are halves of a character, but ONNX does not.
     """
     asked = [label for j in tree.asked for label in tree.columns[j].categories or ()]
     for text in (tree.fcca_version, *tree.columns.names, *tree.classes, *asked):
@@ -226,7 +237,18 @@ def _check_unicode(tree: DistilledTree) -> None:
 
 @dataclass
 class _Graph:
-    """Nodes and constants of a graph; ``taken`` holds the names in use."""
+    """The ONNX graph under construction.
+
+    Attributes
+    ----------
+    onnx : module
+    taken : set of str
+        Names that are already used.
+    nodes, constants : list
+        Operations and constant tensors that were added so far.
+    known : dict
+        Names of the constants that :meth:`whole` added, by their values.
+    """
 
     onnx: Any
     taken: set[str]
@@ -235,7 +257,7 @@ class _Graph:
     known: dict[tuple[int, ...], str] = field(default_factory=dict)
 
     def fresh(self, name: str) -> str:
-        """Return a new name: the given one, made longer if it is taken."""
+        """Return an unused name: ``name``, with underscores added if it is already used."""
         while name in self.taken:
             name += "_"
         self.taken.add(name)
@@ -248,16 +270,28 @@ class _Graph:
         return name
 
     def whole(self, *values: int) -> str:
-        """Add a constant of a few whole numbers and return its name.
+        """Return the name of a constant tensor with these whole numbers.
 
-        Equal values share one constant.
+        The tensor is added on the first call. Later calls with the same numbers return the same name.
         """
         if values not in self.known:
             self.known[values] = self.constant(np.array(values, dtype=np.int64))
         return self.known[values]
 
     def add(self, operator: str, *given: str, out: str | None = None, **attributes: Any) -> str:
-        """Add a node; return the name of its output."""
+        """Add an operation to the graph, and return the name of its output.
+
+        Parameters
+        ----------
+        operator : str
+            Name of an ONNX operator.
+        *given : str
+            Names of the inputs.
+        out : str, optional
+            Name of the output. By default, a new name.
+        **attributes
+            Attributes of the operator.
+        """
         out = self.fresh(f"value_{len(self.nodes)}") if out is None else out
         domain = "ai.onnx.ml" if operator == "LabelEncoder" else ""
         node = self.onnx.helper.make_node(operator, list(given), [out], name=f"node_{len(self.nodes)}", domain=domain)
@@ -266,16 +300,26 @@ class _Graph:
         return out
 
     def cast(self, value: str, dtype: Any) -> str:
-        """Convert a value to another type."""
+        """Add a conversion to another type; return the name of its output."""
         return self.add("Cast", value, to=self.number_of(dtype))
 
     def number_of(self, dtype: Any) -> int:
-        """Return ONNX's number of a type."""
+        """Return the number by which ONNX identifies a type."""
         number: int = self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         return number
 
     def model(self, inputs: Sequence[_Input], outputs: dict[str, str], label: str, n_classes: int) -> Any:
-        """Build a model from the graph."""
+        """Return the finished ONNX model.
+
+        Parameters
+        ----------
+        inputs : sequence of _Input
+        outputs : dict of str to str
+            Names of the outputs ``label``, ``probabilities`` and ``leaf``.
+        label : str
+            Type of the label output.
+        n_classes : int
+        """
         make = self.onnx.helper
 
         def declared(name: str, kind: str, *shape: int) -> Any:
@@ -297,7 +341,11 @@ class _Graph:
 
 
 def _walk(graph: _Graph, tree: DistilledTree, inputs: Sequence[_Input]) -> tuple[str, str | None]:
-    """Find the leaf of every row, and mask the refused rows."""
+    """Add operations that find the leaf of every row.
+
+    Return the names of two outputs: the node number of the leaf, and a mask of the refused rows. The mask is None for a tree
+    with one leaf, which refuses no row.
+    """
     nodes = tree.structure
     zero = graph.onnx.numpy_helper.from_array(np.zeros(1, dtype=np.int64))
     node = graph.add("ConstantOfShape", graph.add("Shape", inputs[0].name), value=zero)
@@ -333,7 +381,11 @@ def _walk(graph: _Graph, tree: DistilledTree, inputs: Sequence[_Input]) -> tuple
 
 
 def _numbers(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests: list[int]) -> tuple[list[int], str, str]:
-    """Return the nodes that test a numeric column, their conditions, and the refused rows."""
+    """Add operations that evaluate all conditions on a numeric column.
+
+    Return the nodes of the tree that test the column. Two names of outputs follow: a matrix of truth values with one column
+    per node, and a mask of the refused rows.
+    """
     nodes = tree.structure
     missing_tests = [node for node in tests if node in nodes.asks_missing]
     cuts = [node for node in tests if node not in nodes.asks_missing]
@@ -348,9 +400,10 @@ def _numbers(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests:
 
 
 def _categories(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests: list[int]) -> tuple[list[int], str, str]:
-    """Return the same as :func:`_numbers` for a categorical column.
+    """Add operations that evaluate all conditions on a categorical column.
 
-    A table holds the conditions of each category. Its last two rows are for a missing value and for an unknown category.
+    The result is as in :func:`_numbers`. A constant table has one row per category, with the truth value of every
+    condition. Its last two rows are for a missing value and for an unknown category.
     """
     nodes, labels = tree.structure, list(tree.columns[one.column].categories or ())
     n, last = len(labels), len(tests)
@@ -365,9 +418,9 @@ def _categories(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tes
 
 
 def _code(graph: _Graph, one: _Input, value: str, labels: list[Any]) -> str:
-    """Look up the code of a category.
+    """Add operations that look up the code of each category, its position in ``labels``.
 
-    It is n for a missing value, and n + 1 for an unknown category.
+    With n labels, the code is n for a missing value, and n + 1 for an unknown category. Return the name of the output.
     """
     n = len(labels)
     if one.kind == "string":
@@ -390,9 +443,9 @@ def _add_outputs(
     labels: NDArray[Any],
     outputs: dict[str, str],
 ) -> None:
-    """Look up label, probabilities and leaf.
+    """Add the three outputs: label, probabilities and leaf.
 
-    The last row is for refused rows.
+    Each is read from a constant table with one line per leaf. The last line is for refused rows.
     """
     nodes = tree.structure
     leaves = tree.leaves

@@ -1,7 +1,7 @@
-"""Write a tree as a module of plain Python.
+"""Convert a tree to a Python module without dependencies.
 
-Names, categories and classes are untrusted. They enter the module only as ``repr`` of built-in strings and numbers, and in
-comments with line breaks escaped. So they cannot become code.
+Column names, categories and classes may come from an untrusted file. They enter the module only as ``repr`` of built-in
+strings and numbers, and in comments with line breaks escaped. So they cannot become code.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ DEEPEST = 90  # Python allows 100 levels of indentation
 HEAD = '''\
 """A decision tree, written by fcca. Plain Python without dependencies.
 
-predict({{column: value, ...}}) returns the class of a row. predict_proba returns the share of each class among the training
-rows of the same leaf. Only the columns in COLUMNS are used. A missing value is None or NaN{missing}.
+predict({{column: value, ...}}) returns the class of a row. predict_proba returns the probability of each class: its share
+among the training rows of the same leaf, smoothed by half a row per class. Only the columns in COLUMNS are used.
+A missing value is None or NaN{missing}.
 An unknown category or a number that is not finite raises a ValueError.
 """
 
@@ -31,12 +32,12 @@ COLUMNS = {columns}
 PREDICT = '''
 
 def predict(row):
-    """Return the class of a row, a dictionary of columns and values."""
+    """Return the predicted class of a row, which is a dictionary of columns and values."""
     return CLASSES[CLASS_OF_LEAF[_leaf(row)]]
 
 
 def predict_proba(row):
-    """Return the share of each class, a dictionary of classes and shares."""
+    """Return the probability of each class, as a dictionary of classes and probabilities."""
     return dict(zip(CLASSES, SHARES[_leaf(row)]))
 '''
 
@@ -88,21 +89,22 @@ def _category(row, name, known):
 
 
 def to_python(classifier: Any) -> str:
-    """Write the tree as a module of plain Python.
+    """Convert the tree to the source code of a Python module without dependencies.
 
-    The module has ``predict(row)`` and ``predict_proba(row)`` for a row as a dictionary. It returns the same predictions as
-    the classifier, also for missing values and categories. Predictions agree even for values at a threshold or one
-    floating-point step away from it. If the classifier refuses a value in a column that the tree tests, the module raises a
-    ValueError.
+    The module has the functions ``predict(row)`` and ``predict_proba(row)``, where a row is a dictionary. They return the
+    same predictions as the classifier, also for missing values and categories. Predictions agree even for values equal to a
+    threshold, or one floating-point step above or below it. The module raises a ValueError if the classifier would raise an
+    error for a value in a column that the tree tests.
 
     Parameters
     ----------
     classifier : FCCAClassifier or DistilledTree
-        Fitted.
+        A fitted classifier, or a tree that was read from a file.
 
     Returns
     -------
     str
+        Python source code.
 
     Examples
     --------
@@ -152,7 +154,7 @@ def to_python(classifier: Any) -> str:
 
 
 def _categories(tree: DistilledTree) -> Iterator[str]:
-    """Yield one line per categorical column that the tree tests."""
+    """Yield a line of code with the categories of each tested column."""
     for j in tree.asked:
         categories = tree.columns[j].categories
         if categories is not None:
@@ -190,9 +192,9 @@ def _branch(tree: DistilledTree, node: int) -> Iterator[str]:
 
 
 def _written(test: Condition, tree: DistilledTree) -> str:
-    """Write the condition that sends a row to the right, in Python.
+    """Return a condition as a Python expression.
 
-    NaN and None make every condition false except "is missing".
+    For a missing value, which is NaN or None here, the expression is False, unless the condition is "is missing".
     """
     kind, j, threshold, codes = test
     if kind == "missing":

@@ -1,4 +1,4 @@
-"""Write a tree as rules in JSON, one per leaf."""
+"""Convert a tree to rules in JSON, one per leaf."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ FORMAT, VERSION = "fcca-rules", 1
 
 
 def to_rules(classifier: Any) -> str:
-    """Write the tree as rules in JSON, one per leaf.
+    """Convert the tree to rules in JSON, one per leaf.
 
-    Exactly one rule holds for every row that is not refused.
+    For every row that the classifier can predict, exactly one rule holds.
 
     Parameters
     ----------
     classifier : FCCAClassifier or DistilledTree
-        Fitted.
+        A fitted classifier, or a tree that was read from a file.
 
     Returns
     -------
@@ -39,9 +39,10 @@ def to_rules(classifier: Any) -> str:
         - ``{"kind": "set", "column": 1, "operator": "in", "categories": ["car"], "missing": false}``, or ``"not in"``;
         - ``{"kind": "missing", "column": 0, "operator": "is"}``, or ``"is not"``.
 
-        ``column`` is a position in ``columns``. For a missing value, a cut or a set holds if its ``missing`` is true.
-        Several cuts or sets of one column on a path are combined. A row is refused if a column in the rules has an infinite
-        value or an unknown category. A missing value is also refused if ``missing_values`` is false.
+        ``column`` is a position in ``columns``. If the value is missing, a condition of kind "cut" or "set" holds exactly if
+        its ``missing`` is true. Several cuts or sets on the same column are combined into one condition per side. The
+        classifier raises an error for rows with an infinite number or an unknown category in a column of the rules. If
+        ``missing_values`` is false, it also raises an error for a missing value.
 
     Examples
     --------
@@ -88,7 +89,16 @@ def _rule(tree: DistilledTree, leaf: int) -> dict[str, Any]:
 
 
 def _conditions(tree: DistilledTree, j: int, tests: list[tuple[int, bool]]) -> list[dict[str, Any]]:
-    """Combine all tests of one column on a path."""
+    """Return the conditions of a rule on one column.
+
+    Parameters
+    ----------
+    tree : DistilledTree
+    j : int
+        Position of the column.
+    tests : list of tuple
+        The nodes on the path to the leaf that test this column, each with True if the path goes right.
+    """
     nodes = tree.structure
     missing_tests = [goes_right for node, goes_right in tests if node in nodes.asks_missing]
     others = [(node, goes_right) for node, goes_right in tests if node not in nodes.asks_missing]

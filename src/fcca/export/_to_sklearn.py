@@ -16,22 +16,23 @@ from fcca.export._to_json import positions_of_tests
 def to_sklearn(classifier: Any) -> DecisionTreeClassifier:
     """Convert the tree to a fitted DecisionTreeClassifier with the same nodes.
 
-    scikit-learn's trees convert X to 32-bit floats before they compare. Rounded to 32 bits, 0.1 is greater than 0.1. So
-    thresholds are moved to keep every training row in its leaf. That is impossible for values on both sides of a threshold
-    that are the same 32-bit float. A tree from a version 1 document keeps its thresholds, because that document does not
-    store the training values around them.
+    scikit-learn's trees convert X to 32-bit floats before they compare. For example, 0.1 rounded to 32 bits is greater than
+    the 64-bit threshold 0.1. So thresholds are moved slightly, such that every training row stays in its leaf. This is
+    impossible only if two training values on different sides of a threshold round to the same 32-bit float. The thresholds
+    of a tree from a version 1 document are not moved. Such a document does not store the training values next to them.
 
     Parameters
     ----------
     classifier : FCCAClassifier or DistilledTree
-        Fitted.
+        A fitted classifier, or a tree that was read from a file.
 
     Returns
     -------
     DecisionTreeClassifier
-        It takes X in raw units if all conditions of the tree are cuts and all columns are numeric. Missing values then go to
-        the left, as in the tree, and are not refused. Otherwise it takes the binary columns from ``transform`` of the
-        DistilledTree or of the classifier's ``discretizer_``, and its predictions are always the same.
+        If all conditions of the tree are ``x > threshold`` and all columns are numeric, it accepts X in raw units. Missing
+        values then go to the left, as in the tree, and never raise an error. Otherwise, it accepts the binary columns that
+        ``transform`` of the DistilledTree or of the classifier's ``discretizer_`` returns. Its predictions are then always
+        the same as those of the tree.
 
     Raises
     ------

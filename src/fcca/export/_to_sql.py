@@ -1,4 +1,4 @@
-"""Write a tree as SQL, for the dialects of several databases."""
+"""Convert a tree to SQL, in the dialects of several databases."""
 
 from __future__ import annotations
 
@@ -28,21 +28,22 @@ def to_sql(
     prefix: str = "",
     numbered: bool = False,
 ) -> str:
-    """Write the tree as SQL: a query or an expression.
+    """Convert the tree to SQL: a query or an expression.
 
-    The SQL returns the same predictions as the classifier, even for values at a threshold or one floating-point step away
-    from it. Numbers are compared as 64-bit floats, and strings character by character, whatever the collation. NULL and NaN
-    are missing values. If the classifier refuses a value in a column that the tree tests, the result is NULL. Examples are
-    an unknown category and an infinite number. Needs sqlglot: ``pip install "fcca[sql]"``.
+    The SQL returns the same predictions as the classifier, even for values equal to a threshold, or one floating-point step
+    above or below it. Numbers are compared as 64-bit floats, and strings character by character, whatever the collation.
+    NULL and NaN are missing values. The result is NULL for a row that the classifier would not predict. In a
+    column that the tree tests, it has an unknown category, an infinite number, or a missing value where no training row had
+    one. Needs sqlglot: ``pip install "fcca[sql]"``.
 
     Parameters
     ----------
     classifier : FCCAClassifier or DistilledTree
-        Fitted.
+        A fitted classifier, or a tree that was read from a file.
     table : str or sequence of str, optional
         The table that the query reads, by default ``"data"``. A string is one name, including any dots. Give the parts of a
-        name with a schema separately: ``("public", "loans")``. In the form ``"case"``, the name qualifies the columns; None
-        leaves them unqualified.
+        name with a schema separately: ``("public", "loans")``. In the form ``"case"``, the table name is written before the
+        column names. With None, the column names stand alone.
     dialect : {"duckdb", "postgres", "sqlite", "bigquery", "snowflake", "tsql", "spark"}
         The database.
     form : {"select", "case"}
@@ -50,7 +51,7 @@ def to_sql(
     add : str or sequence of str
         Columns that the query adds to the table: ``"prediction"``; ``"leaf"``, the number of the leaf;
         ``"probabilities"``, one column per class; ``"bins"``, one binary column per condition that the tree could choose
-        from. The form ``"case"`` takes only one of the first two.
+        from. The form ``"case"`` accepts only one of the first two.
     prefix : str
         Prefix of the names of added columns.
     numbered : bool
@@ -165,7 +166,7 @@ def _checked_table(table: str | Sequence[str] | None, dialect: Dialect) -> list[
 
 
 def _asked(tree: DistilledTree, additions: Sequence[str]) -> list[int]:
-    """Return the positions of the columns in the query."""
+    """Return the positions of the columns of the table that the query tests."""
     from fcca.export._sql_statement import kept_conditions
 
     bins = {one.column for one in kept_conditions(tree)} if "bins" in additions else set()
@@ -178,7 +179,9 @@ def _check_columns(tree: DistilledTree, asked: Sequence[int], dialect: Dialect) 
         name = dialect.check_name(tree.columns.names[j], "The column", RENAME)
         other = known.setdefault(dialect.same_name(name), name)
         if other != name:
-            raise InvalidInputError(f"The columns {other!r} and {name!r} are the same in {dialect.name}. {RENAME}")
+            raise InvalidInputError(
+                f"The names of the columns {other!r} and {name!r} are the same in {dialect.name}. {RENAME}"
+            )
 
 
 def _check_added(tree: DistilledTree, names: Sequence[str], dialect: Dialect) -> None:
@@ -192,13 +195,16 @@ def _check_added(tree: DistilledTree, names: Sequence[str], dialect: Dialect) ->
             )
         if same in known:
             raise InvalidInputError(
-                f"The added columns {known[same]!r} and {name!r} are the same in {dialect.name}. {OTHER_PREFIX}"
+                f"The names of the added columns {known[same]!r} and {name!r} are the same in {dialect.name}. {OTHER_PREFIX}"
             )
         known[same] = name
 
 
 def _source_of_refusals(table: str, dialect: Dialect) -> str:
-    """Return a name for the source that marks refused rows."""
+    """Return an alias for the joined source that marks rows with a refused value.
+
+    The alias differs from the name of the table.
+    """
     name = "refused"
     while dialect.same_name(name) == dialect.same_name(table):
         name += "_"
@@ -206,7 +212,17 @@ def _source_of_refusals(table: str, dialect: Dialect) -> str:
 
 
 def _added(what: str, writer: Writer, refused: str | None, *, numbered: bool) -> Iterator[tuple[str, Expression]]:
-    """Yield the names and expressions of the columns to add."""
+    """Yield the names and SQL expressions of the columns for one entry of ``add``.
+
+    Parameters
+    ----------
+    what : {"prediction", "leaf", "probabilities", "bins"}
+    writer : Writer
+    refused : str or None
+        Alias of the joined source that marks rows with a refused value.
+    numbered : bool
+        Whether the names of bins and probabilities are numbers.
+    """
     if what == "prediction":
         yield what, writer.prediction()
     elif what == "leaf":

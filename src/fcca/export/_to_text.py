@@ -1,4 +1,4 @@
-"""Write a tree as indented text."""
+"""Convert a tree to indented text for people."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from fcca.utils import printable
 
 
 def to_text(classifier: Any) -> str:
-    """Write the tree as text, one line per branch.
+    """Convert the tree to indented text, with one line per branch.
 
     Parameters
     ----------
     classifier : FCCAClassifier or DistilledTree
-        Fitted.
+        A fitted classifier, or a tree that was read from a file.
 
     Returns
     -------
     str
+        Leaves show the class, its share of the training weight, and the number of training rows.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A tree as nested branches with their conditions as text, for display."""
+"""A tree as nested branches for display, with the conditions as text."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class Branch:
     Attributes
     ----------
     said : str
-        The condition on the way from the parent, such as ``RM > 6.94``; empty for the root.
+        The condition that leads from the parent to this node, such as ``RM > 6.94``. Empty for the root.
     branches : tuple of Branch
-        The two children, first the one where the node's condition does not hold; empty for a leaf.
+        The two children. In the first one, the condition of this node does not hold. Empty for a leaf.
     answer : label
-        The heaviest class.
+        The predicted class: the class with the largest training weight in the node.
     weight : float
-        The training weight of that class in the node.
+        The training weight of the predicted class in the node.
     share : float
-        The share of that class in the node's training weight.
+        The share of the predicted class in the training weight of the node.
     rows : int
         Number of training rows in the node.
     """
@@ -41,7 +41,18 @@ class Branch:
 
 
 def branches_in_words(nodes: TreeStructure, names: Sequence[str], classes: Sequence[Any], columns: Columns | None) -> Branch:
-    """Return the root of the tree with all branches below it."""
+    """Convert a tree to nested branches, and return the root.
+
+    Parameters
+    ----------
+    nodes : TreeStructure
+    names : sequence of str
+        Names of the columns.
+    classes : sequence
+        The class labels.
+    columns : Columns or None
+        Categories and missing values, for the texts. None if all columns are numeric.
+    """
     shares = nodes.share
     branches = nodes.branches_in_words(names, columns)
 

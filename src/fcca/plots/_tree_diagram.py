@@ -268,6 +268,6 @@ def _certificate(tree: OptimalTreeClassifier) -> str:
     """Return a sentence about the proof of the tree."""
     objective = objective_in_words(tree)
     if tree.is_optimal_:
-        return f"Proven: no {compared_trees(tree)} is better here; {objective}"
+        return f"Proven on the training rows: no {compared_trees(tree)} is better; {objective}"
     proof = proof_in_words(tree.objective_, tree.lower_bound_, tree.is_optimal_)
     return f"{proof[0].upper()}{proof[1:]}: {objective}, no tree below {amount_in_words(tree.criterion, tree.lower_bound_)}"

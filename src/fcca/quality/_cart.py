@@ -1,4 +1,4 @@
-"""CART, scikit-learn's decision tree, as a baseline on the same training rows."""
+"""CART, scikit-learn's decision tree, as a baseline on the training rows."""
 
 from __future__ import annotations
 
@@ -20,22 +20,25 @@ FEWEST_LEAVES = 2  # of scikit-learn's max_leaf_nodes
 
 
 class Cart:
-    """A decision tree of scikit-learn, for every number of leaves.
+    """CART, scikit-learn's decision tree, for any number of leaves.
 
-    The tree is grown best first, so one fit contains the trees with fewer leaves. Categories are one-hot encoded, and
-    missing values of numeric columns are replaced with the median. Half a row per class is added to each leaf.
+    scikit-learn adds the best split first, so a fitted tree contains the trees with fewer leaves, and one fit is enough.
+    Categories are one-hot encoded, and missing values of numeric columns are replaced with the median. Class probabilities
+    are smoothed by half a row of every class in each leaf.
 
     Parameters
     ----------
     table : ndarray of shape (n_rows, n_features)
-        Categories as codes, NaN for missing values.
+        The training rows, with codes for categories and NaN for missing values.
     columns : Columns or None
-        None if all columns are numeric.
+        Says which columns are categorical. None if all columns are numeric.
     label : ndarray of shape (n_rows,)
-        Positions of classes.
+        The label of each row, as the position of its class.
     weight : ndarray of shape (n_rows,)
+        Weights of the rows.
     n_classes : int
     min_samples_leaf : int, default=1
+        Minimum number of training rows in a leaf.
     """
 
     def __init__(
@@ -61,7 +64,7 @@ class Cart:
         table : ndarray of shape (n_rows, n_features)
             Encoded like the training table.
         n_leaves : int
-            Values below 2 count as 2.
+            Values below 2 are treated as 2, the minimum of scikit-learn.
         """
         self.grow(n_leaves)
         node = self._tree.apply(self._encoder.encode(table).astype(np.float32))
@@ -69,12 +72,18 @@ class Cart:
         return found
 
     def n_leaves(self, n_leaves: int) -> int:
-        """Return the number of leaves of the tree with at most ``n_leaves`` leaves."""
+        """Return how many leaves CART has if at most ``n_leaves`` are allowed.
+
+        The number is smaller than ``n_leaves`` if no further split is possible.
+        """
         self.grow(n_leaves)
         return min(max(n_leaves, FEWEST_LEAVES), int(self._tree.n_leaves))
 
     def grow(self, most_leaves: int) -> None:
-        """Fit the tree, unless it already has that many leaves."""
+        """Fit a tree with at most ``most_leaves`` leaves.
+
+        Nothing is done if an earlier fit allowed as many leaves.
+        """
         if most_leaves <= self._most_leaves:
             return
         self._most_leaves = max(most_leaves, FEWEST_LEAVES)
@@ -88,10 +97,10 @@ class Cart:
         self._probability[:, fitted.classes_] = smoothed_probability(mass)
 
     def _kept(self, n_leaves: int) -> NDArray[np.intp]:
-        """Map each node of the fitted tree to its node in the tree pruned to ``n_leaves`` leaves.
+        """Map each fitted node to a node of the tree with ``n_leaves`` leaves.
 
-        A pruned node is mapped to its closest remaining ancestor. Each split adds two nodes with the next numbers, so the
-        tree with k leaves has the first 2k - 1 nodes.
+        Each split adds two nodes with the next numbers, so the tree with k leaves has the first 2k - 1 nodes. A later node
+        is mapped to its closest ancestor among these.
         """
         tree = self._tree
         parent = np.zeros(tree.node_count, dtype=np.intp)
@@ -105,7 +114,11 @@ class Cart:
 
 
 class _Encoder:
-    """Fills missing values of numeric columns with medians, and encodes categories."""
+    """Converts rows for CART, which accepts neither missing values nor categories.
+
+    Missing values of numeric columns are replaced with the median of the training rows. Columns with at most
+    MOST_ONE_HOT categories are one-hot encoded. Other categorical columns keep their codes as numbers.
+    """
 
     def __init__(self, table: Floats, columns: Columns | None) -> None:
         self._n_categories = [
@@ -118,7 +131,7 @@ class _Encoder:
         self._scale = [float(2.0 ** np.frexp(size)[1]) if size > LARGEST_NUMBER else 1.0 for size in largest]
 
     def encode(self, table: Floats) -> NDArray[np.float32]:
-        """Encode rows for CART."""
+        """Return the rows as 32-bit floats, without missing values and with encoded categories."""
         parts: list[NDArray[np.float32]] = []
         for values, n, median, scale in zip(table.T, self._n_categories, self._median, self._scale, strict=True):
             if n is not None and n <= MOST_ONE_HOT:

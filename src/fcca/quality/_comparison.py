@@ -26,15 +26,18 @@ LEAST_AUC = 0.55
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """Rows with labels and the predictions of the black box.
+    """Training rows or held-out rows, with labels and predictions of the black box.
 
     Attributes
     ----------
-    y, predictions : ndarray of shape (n_rows,)
+    y : ndarray of shape (n_rows,)
+        The labels.
+    predictions : ndarray of shape (n_rows,)
+        Predictions of the black box.
     weight : ndarray of shape (n_rows,) or None
         None if every row has weight 1.
     table : ndarray of shape (n_rows, n_features) or None
-        Categories as codes, NaN for missing values. None if the rows are not in memory.
+        The feature columns, with codes for categories and NaN for missing values. None if the rows are not in memory.
     """
 
     y: NDArray[Any]
@@ -44,13 +47,15 @@ class LabelledRows:
 
     @property
     def masses(self) -> Floats:
-        """Weights of the rows."""
+        """Weights of the rows as an array, which is never None."""
         return np.ones(len(self.y)) if self.weight is None else self.weight
 
 
 @dataclass(frozen=True)
 class Quality:
     """Figures of a tree, CART, the most frequent class and the black box.
+
+    All figures are measured on the same rows: the held-out rows, or the training rows if none are held out.
 
     Attributes
     ----------
@@ -59,16 +64,21 @@ class Quality:
     n_rows : float
         Total weight of the rows.
     classes : sequence
+        The class labels.
     commonest_class : label
         The most frequent class of the training rows.
-    leaves, cart_leaves : int or None
+    leaves : int
+        Number of leaves of the tree.
+    cart_leaves : int or None
+        Number of leaves of CART. None if CART was not fitted.
     tree, black_box : Figures
     cart : Figures or None
-        None if the rows are not in memory.
+        None if CART was not fitted, because the rows are not in memory.
     commonest : Figures
-        Figures of a constant prediction: the class shares of the training rows.
+        Figures of a constant prediction: the most frequent class, with the class shares of the training rows as
+        probabilities.
     confusion : ndarray of shape (n_classes, n_classes)
-        Weight of the rows by label and prediction of the tree.
+        Total weight of the rows with each label (first index) and each prediction of the tree (second index).
     """
 
     is_held_out: bool
@@ -85,22 +95,32 @@ class Quality:
 
     @property
     def is_useless(self) -> bool:
-        """True if the tree is no better than the most frequent class."""
+        """True if the tree is no better than always predicting the most frequent class.
+
+        It is so for a single leaf, and for a low accuracy with an AUC near ½, see :func:`is_no_better`.
+        """
         return self.leaves == 1 or is_no_better(self.tree, self.commonest)
 
     @property
     def black_box_is_useless(self) -> bool:
         """True if the black box is no better than the most frequent class.
 
-        False if its AUC is unknown.
+        False if the AUC of the black box is unknown.
         """
         return self.black_box.auc is not None and is_no_better(self.black_box, self.commonest)
 
 
 def is_no_better(figures: Figures, commonest: Figures) -> bool:
-    """Return True for a low accuracy and an AUC near ½.
+    """Return True if a classifier is no better than the most frequent class.
 
-    The accuracy is low if it is not above the accuracy of the most frequent class.
+    Its accuracy is not higher than that of the most frequent class, and its AUC is below LEAST_AUC or unknown.
+
+    Parameters
+    ----------
+    figures : Figures
+        Figures of the classifier.
+    commonest : Figures
+        Figures of always predicting the most frequent class.
     """
     return figures.accuracy <= commonest.accuracy and (figures.auc is None or figures.auc < LEAST_AUC)
 
@@ -111,10 +131,11 @@ class Comparison:
     Parameters
     ----------
     classifier : FCCAClassifier
-        Fitted.
+        A fitted classifier. Its black box and its training parameters are used.
     training : LabelledRows
+        The training rows, on which CART is fitted.
     held_out : LabelledRows or None
-        With None, the figures are measured on the training rows.
+        The rows for the figures. With None, the figures are measured on the training rows.
     """
 
     def __init__(self, classifier: FCCAClassifier, training: LabelledRows, held_out: LabelledRows | None) -> None:
@@ -128,7 +149,7 @@ class Comparison:
         self._label = self.codes(self.rows.y)
 
     def codes(self, labels: NDArray[Any]) -> Codes:
-        """Return the positions of labels among the classes."""
+        """Convert labels to codes: the positions of the labels in ``classes``."""
         distinct, at = np.unique(labels, return_inverse=True)
         return np.array([self._position[label] for label in distinct.tolist()], dtype=np.int64)[at.ravel()]
 
@@ -139,7 +160,7 @@ class Comparison:
 
     @cached_property
     def commonest(self) -> Figures:
-        """Figures of a tree with a single leaf."""
+        """Figures of always predicting the most frequent class, like a tree with one leaf."""
         masses = np.bincount(self.codes(self.training.y), weights=self.training.masses, minlength=len(self.classes))
         known = np.flatnonzero(masses)
         share = np.zeros(len(self.classes))
@@ -151,7 +172,8 @@ class Comparison:
     def black_box(self) -> Figures:
         """Figures of the black box.
 
-        Some are None if the black box has no probabilities or the rows are not in memory.
+        AUC, log-loss and KS are None if the rows are not in memory. The log-loss is None for a black box without
+        probabilities.
         """
         prediction = self.codes(self.rows.predictions)
         score, is_probability = self._black_box_scores()
@@ -188,7 +210,9 @@ class Comparison:
         )
 
     def cart(self, n_leaves: int) -> tuple[int, Figures] | tuple[None, None]:
-        """Return the leaves and the figures of CART with at most ``n_leaves`` leaves.
+        """Return the number of leaves and the figures of CART.
+
+        ``n_leaves`` is the maximum number of leaves.
 
         Both are None if the rows are not in memory.
         """
@@ -200,13 +224,30 @@ class Comparison:
         return self._cart.n_leaves(n_leaves), figures
 
     def aligned(self, score: Floats, classes: NDArray[Any]) -> Floats:
-        """Return scores with one column per class, with 0 for missing classes."""
+        """Return scores with one column for each class in ``classes``.
+
+        ``score`` has columns only for the given classes. The other classes get the score 0.
+        """
         every = np.zeros((len(score), len(self.classes)))
         every[:, [self._position[label] for label in classes.tolist()]] = score
         return every
 
     def tree_scores(self, tree: Any, B: NDArray[np.int8]) -> tuple[Floats, Codes]:
-        """Return the class probabilities and the predictions of a tree."""
+        """Return the class probabilities and the predictions of a tree.
+
+        Parameters
+        ----------
+        tree : OptimalTreeClassifier
+            A tree that was fitted on binary columns.
+        B : ndarray of shape (n_rows, n_conditions)
+            The rows as binary columns.
+
+        Returns
+        -------
+        probability : ndarray of shape (n_rows, n_classes)
+        code : ndarray of shape (n_rows,)
+            The predicted classes, as positions in ``classes``.
+        """
         probability = tree.predict_proba(B)
         code = np.array([self._position[label] for label in tree.classes_.tolist()], dtype=np.int64)
         return self.aligned(probability, tree.classes_), code[probability.argmax(axis=1)]
@@ -217,9 +258,9 @@ class Comparison:
         Parameters
         ----------
         tree : OptimalTreeClassifier
-            Fitted on binary columns.
+            A tree that was fitted on binary columns.
         B : ndarray of shape (n_rows, n_conditions)
-            Binary columns of the compared rows.
+            Binary columns of the rows for the figures.
         """
         probability, prediction = self.tree_scores(tree, B)
         masses = self.rows.masses
@@ -240,6 +281,6 @@ class Comparison:
 
 
 def most_leaves(tree: Any) -> int:
-    """Return the maximum number of leaves of the tree, at most 64."""
+    """Return how many leaves the limits of the tree allow, at most 64."""
     limits = [64, tree.max_leaf_nodes, None if tree.max_depth is None else 2 ** min(6, tree.max_depth)]
     return int(min(limit for limit in limits if limit is not None))

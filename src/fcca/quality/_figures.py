@@ -1,4 +1,4 @@
-"""Weighted figures of a classifier: accuracy, AUC, log-loss and KS."""
+"""Accuracy, AUC, log-loss and KS of a classifier, on weighted rows."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class Figures:
-    """Figures of a classifier on some rows.
+    """Figures of a classifier, measured against the labels of some rows.
 
     Attributes
     ----------
     accuracy : float
     balanced_accuracy : float
-        Mean recall over the classes of the rows.
+        Mean of the recall over the classes that the rows have.
     auc : float or None
         For more than two classes, the mean of one-vs-rest AUCs. None without scores, or if all rows have the same class.
     log_loss : float or None
-        None without probabilities.
+        Log-loss against the labels. None without probabilities.
     ks : float or None
-        Kolmogorov–Smirnov distance between the scores of the two classes. None for more than two classes.
+        Kolmogorov–Smirnov distance between the score distributions of the two classes. None for more than two classes.
     """
 
     accuracy: float
@@ -41,17 +41,18 @@ class Figures:
 def figures_of(
     label: Codes, prediction: Codes, score: Floats | None, weight: Floats, *, is_probability: bool = True
 ) -> Figures:
-    """Compute the figures of predictions.
+    """Compute the figures of a classifier from its predictions and scores.
 
     Parameters
     ----------
     label, prediction : ndarray of shape (n_rows,)
-        Positions of classes.
+        True labels and predictions, as positions of classes.
     score : ndarray of shape (n_rows, n_classes) or None
-        Higher scores mean more likely classes.
+        A higher score means that the class is more likely. None if the classifier has no scores.
     weight : ndarray of shape (n_rows,)
+        Weights of the rows.
     is_probability : bool, default=True
-        True if the scores are probabilities.
+        True if the scores are probabilities. Only then is there a log-loss.
     """
     hit = weight * (label == prediction)
     of_class = np.bincount(label, weights=weight)
@@ -73,15 +74,18 @@ def figures_of(
 
 
 def confusion_matrix(label: Codes, prediction: Codes, weight: Floats, n_classes: int) -> Floats:
-    """Return the weight of rows by label (lines) and prediction (columns)."""
+    """Return the total weight of the rows for each label and each prediction.
+
+    Labels are the lines of the matrix, and predictions are its columns.
+    """
     both: Floats = np.bincount(label * n_classes + prediction, weights=weight, minlength=n_classes**2).astype(np.float64)
     return both.reshape(n_classes, n_classes)
 
 
 def _masses(is_positive: NDArray[np.bool_], score: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Return the weights of positive and negative rows by score.
+    """Return the total weights of positive and of negative rows for each distinct score.
 
-    The scores are distinct and ascending.
+    The scores are in ascending order.
     """
     distinct, at = np.unique(score, return_inverse=True)
     n = len(distinct)
@@ -92,9 +96,9 @@ def _masses(is_positive: NDArray[np.bool_], score: Floats, weight: Floats) -> tu
 
 
 def _auc(positive: Floats, negative: Floats) -> float:
-    """Return the chance that positive rows score above negative ones.
+    """Compute the AUC from the weights that :func:`_masses` returns.
 
-    Ties count half.
+    It is the probability that a positive row has a higher score than a negative row. Equal scores count as one half.
     """
     below = np.cumsum(negative) - negative / 2
     return float((positive * below).sum() / (positive.sum() * negative.sum()))

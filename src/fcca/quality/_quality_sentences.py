@@ -1,4 +1,4 @@
-"""Sentences with a verdict and advice on a tree."""
+"""Sentences for the user: warnings about useless trees, and better settings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from fcca.utils import printable
 
 
 def verdict_sentence(quality: Quality) -> str:
-    """Return a warning about a useless tree, otherwise an empty string.
+    """Return a warning if the tree is no better than the most frequent class.
+
+    Return an empty string for other trees.
 
     Parameters
     ----------
@@ -32,13 +34,14 @@ def verdict_sentence(quality: Quality) -> str:
 
 
 def advice_sentence(tree: TriedTree, setting: str | None = None) -> str:
-    """Return a sentence with the figures of a tree with other settings.
+    """Return a sentence about a better setting and the figures of its tree.
 
     Parameters
     ----------
     tree : TriedTree
+        A tree with other settings than the fitted one.
     setting : str, optional
-        Text for the setting. By default, the Python parameters.
+        The setting as text, such as command line options. By default, Python parameters such as ``max_depth=5``.
     """
     setting = setting or ", ".join(f"{name}={value!r}" for name, value in tree.parameters.items())
     figures, before = tree.figures, tree.before

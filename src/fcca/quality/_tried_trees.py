@@ -1,4 +1,4 @@
-"""Try other settings of the tree, and keep better ones."""
+"""Try other parameters of the tree, and find those that give a better tree."""
 
 from __future__ import annotations
 
@@ -30,15 +30,16 @@ LEAST_GAIN = 0.01  # of AUC or balanced accuracy
 
 @dataclass(frozen=True)
 class TriedTree:
-    """A tree with other settings, on the same binary columns.
+    """A tree with other parameters than the fitted tree, on the same binary columns.
 
     Attributes
     ----------
     parameters : dict
-        Parameters of OptimalTreeClassifier that differ.
+        The parameters of OptimalTreeClassifier that differ from those of the fitted tree.
     leaves : int
+        Number of leaves of this tree.
     figures, before : Figures
-        Figures of this tree and of the tree with the current settings.
+        Figures of this tree, and of the fitted tree.
     is_held_out : bool
         False if the figures come from cross-validation on the training rows.
     """
@@ -51,16 +52,18 @@ class TriedTree:
 
 
 def tried_trees(comparison: Comparison, training: BinaryRows, held_out: BinaryRows | None) -> list[TriedTree] | None:
-    """Grow trees with other settings, and return the better ones.
+    """Grow trees with other parameters, and return those that beat the fitted tree.
 
-    The trees are judged on the held-out rows, or by cross-validation if there are none. Return None if no tree can be
-    judged: the table has too few rows, or it has no held-out rows and equal rows are counted together.
+    The trees are measured on the held-out rows, or by cross-validation if there are none. Return None if no tree
+    can be measured: no rows are held out, and cross-validation is impossible. Cross-validation needs at least FEWEST_ROWS
+    rows. It is also impossible for a table read in chunks, of which only distinct rows and their numbers are stored.
 
     Parameters
     ----------
     comparison : Comparison
+        The comparison of the fitted tree.
     training, held_out : BinaryRows
-        Binary columns of the fitted classifier.
+        The rows as binary columns. ``held_out`` is None if no rows are held out.
     """
     tree = comparison.classifier.tree_
     is_counted = training.n_rows is not None
@@ -82,9 +85,9 @@ def tried_trees(comparison: Comparison, training: BinaryRows, held_out: BinaryRo
 
 
 def _alternatives(tree: Any) -> Iterator[list[dict[str, Any]]]:
-    """Yield lists of settings to try.
+    """Yield lists of parameters to try instead of those of ``tree``.
 
-    The first better setting of each list is kept.
+    Of each list, the first entry that gives a better tree is kept, and the others are not tried.
     """
     yield [{"criterion": criterion} for criterion in ("log_loss", "evidence") if criterion != tree.criterion]
     if tree.regularization_ > 0:
@@ -98,9 +101,17 @@ def _alternatives(tree: Any) -> Iterator[list[dict[str, Any]]]:
 
 
 def _is_better(figures: Figures, before: Figures, random_auc: float) -> bool:
-    """Return True for clearly better figures.
+    """Return True if a tree is clearly better than the fitted tree.
 
-    The AUC is higher and above chance, and log-loss or balanced accuracy is better.
+    Its AUC must be higher by at least LEAST_GAIN, and not below ``random_auc``. Also, its log-loss must be lower, or its
+    balanced accuracy higher by at least LEAST_GAIN.
+
+    Parameters
+    ----------
+    figures, before : Figures
+        Figures of the tree, and of the fitted tree.
+    random_auc : float
+        AUC that random scores rarely reach.
     """
     if figures.auc is None or before.auc is None or figures.auc < max(before.auc + LEAST_GAIN, random_auc):
         return False
@@ -111,7 +122,7 @@ def _is_better(figures: Figures, before: Figures, random_auc: float) -> bool:
 
 
 class _Trial:
-    """Grows trees within a time limit, and measures them."""
+    """Grows trees with other parameters within a time limit, and measures their figures."""
 
     def __init__(self, comparison: Comparison, training: BinaryRows, held_out: BinaryRows | None) -> None:
         self._comparison, self._training, self._held_out = comparison, training, held_out
@@ -119,7 +130,7 @@ class _Trial:
 
     @property
     def random_auc(self) -> float:
-        """AUC that random rankings rarely reach: two standard errors above ½."""
+        """AUC that random scores rarely reach: ½ plus two standard errors."""
         rows = self._comparison.rows
         label = self._comparison.codes(rows.y)
         n = np.bincount(label, weights=rows.masses, minlength=len(self._comparison.classes))
@@ -129,11 +140,14 @@ class _Trial:
         return 0.5 + 2 * float(error.mean())
 
     def is_out_of_time(self) -> bool:
-        """Return True when the time for all trees is over."""
+        """Return True after the time for all trees, ALL_SECONDS, is over."""
         return perf_counter() > self._ends
 
     def grown(self, tree: Any, rows: NDArray[np.intp] | None = None) -> Any:
-        """Grow a tree on all training rows, or on some of them."""
+        """Fit a tree on the training rows, within SECONDS.
+
+        ``rows`` are the positions of the rows to use. None means all training rows.
+        """
         tree.set_params(time_limit=SECONDS if tree.time_limit is None else min(SECONDS, tree.time_limit))
         training = self._training if rows is None else self._training.some(rows)
         classifier = self._comparison.classifier
@@ -144,7 +158,10 @@ class _Trial:
             return fit_tree(tree, training, fit_to)
 
     def figures(self, tree: Any) -> Figures:
-        """Measure a fitted tree on the held-out rows, or cross-validate its settings."""
+        """Return the figures of a fitted tree on the held-out rows.
+
+        If no rows are held out, cross-validate a tree with the same parameters on the training rows.
+        """
         comparison, held_out = self._comparison, self._held_out
         label, masses = comparison.codes(comparison.rows.y), comparison.rows.masses
         if held_out is not None:
@@ -160,7 +177,10 @@ class _Trial:
 
 
 def _folds(label: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the fold number of every row, stratified by class."""
+    """Assign each row to a fold, stratified by class.
+
+    Return the number of the fold of each row.
+    """
     order = np.random.default_rng(0).permutation(len(label))
     order = order[np.argsort(label[order], kind="stable")]
     fold = np.empty(len(label), dtype=np.int64)

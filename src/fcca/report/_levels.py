@@ -203,7 +203,7 @@ def certificate(tree: Any, fit_to: str = "labels") -> dict[str, Any]:
 
     ``text`` is the short form of other outputs, ``claim`` is the full statement, and ``detail`` has the numbers.
     """
-    among = f"{compared_trees(tree)} on these thresholds"
+    among = compared_trees(tree)
     price = f"{_price(tree, fit_to)}: {amount_in_words(tree.criterion, tree.objective_)}."
     text = proof_in_words(tree.objective_, tree.lower_bound_, tree.is_optimal_)
     if tree.is_optimal_:

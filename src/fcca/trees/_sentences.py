@@ -1,4 +1,4 @@
-"""Sentences about the objective and the limits of a tree."""
+"""Phrases about the objective of a tree, and about its limits."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from fcca.utils import plain
 
 
 def amount_in_words(criterion: str, value: float) -> str:
-    """Format a value of a criterion with four digits: ``5.2 %`` for an error, ``0.312`` for others.
+    """Format a value of a criterion with four digits.
+
+    An error is written in per cent, such as ``5.2 %``. The other criteria are plain numbers, such as ``0.312``.
 
     Parameters
     ----------
     criterion : str
+        A criterion of OptimalTreeClassifier.
     value : float
     """
     factor, unit = (100, " %") if criterion == "error" else (1, "")
@@ -21,31 +24,40 @@ def amount_in_words(criterion: str, value: float) -> str:
 
 
 def objective_in_words(tree: Any) -> str:
-    """Describe how an objective is computed: ``error 5.2 % + 3 leaves × 1 % = 8.2 %``.
+    """Write the objective of a tree as a sum: ``error 5.2 % + 3 leaves × 1 % = 8.2 %``.
+
+    The first term is the criterion on the training rows. If the tree was fitted to the probabilities of a black box, the
+    sum says so.
 
     Parameters
     ----------
     tree : OptimalTreeClassifier
-        Fitted.
+        A fitted tree.
     """
     cost = max(0.0, tree.objective_ - tree.regularization_ * tree.n_leaves_)
     leaves = f"{tree.n_leaves_} {'leaf' if tree.n_leaves_ == 1 else 'leaves'}"
     said, price, total = (amount_in_words(tree.criterion, value) for value in (cost, tree.regularization_, tree.objective_))
-    against = "" if tree.tree_.soft_weight is None else " (against the probabilities)"
+    against = "" if tree.tree_.soft_weight is None else " (against the black box's probabilities)"
     return f"{CRITERION_NAMES[tree.criterion]} {said}{against} + {leaves} × {price} = {total}"
 
 
 def compared_trees(tree: Any) -> str:
-    """Describe the trees compared: ``tree of depth at most 4 with at most 8 leaves``.
+    """Describe the trees among which the search found the best one.
+
+    For example, ``tree on these thresholds with depth at most 4 and at most 8 leaves``. A proof of optimality holds for
+    this set, on the training rows.
 
     Parameters
     ----------
     tree : OptimalTreeClassifier
+        Its parameters are the limits on depth and leaves.
     """
-    said = "tree" if tree.max_depth is None else f"tree of depth at most {tree.max_depth}"
-    limits = [] if tree.max_leaf_nodes is None else [f"at most {tree.max_leaf_nodes} leaves"]
+    limits = [] if tree.max_depth is None else [f"depth at most {tree.max_depth}"]
+    if tree.max_leaf_nodes is not None:
+        limits.append(f"at most {tree.max_leaf_nodes} leaves")
     if tree.min_samples_leaf > 1:
         limits.append(f"at least {tree.min_samples_leaf} rows in a leaf")
     if tree.min_weight_fraction_leaf > 0:
         limits.append(f"at least {amount_in_words('error', tree.min_weight_fraction_leaf)} of the weight in a leaf")
-    return f"{said} with {' and '.join(limits)}" if limits else said
+    last = [", ".join(limits[:-1]), limits[-1]] if len(limits) > 1 else limits
+    return f"tree on these thresholds with {' and '.join(last)}" if limits else "tree on these thresholds"
