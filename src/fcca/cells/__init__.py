@@ -1,4 +1,4 @@
-"""Cells between the cuts of a black box, with training values."""
+"""Cells: the intervals between the cuts of a black box, and the training values in them."""
 
 from fcca.cells._cells import Cells
 from fcca.cells._change_distances import Distances
