@@ -389,7 +389,7 @@ def test_the_limits_of_some_points():
         ([Integer("income"), Bounds("income", 0.1, 0.9)], "no value of the grid is between 0.1 and 0.9"),
         ([Integer("age"), Grid("age", 2)], "Integer('age') sets another grid for column 'age'"),
         ([Cost("age", 2), Cost("age", 3)], "contradicts Cost('age', 2)"),
-        ([OneHot("red", "green"), OneHot("green", "blue")], "'green' is in OneHot('red', 'green') already"),
+        ([OneHot("red", "green"), OneHot("green", "blue")], "column 'green' is already in OneHot('red', 'green')"),
         ([OneHot("red", "age")], "'age' has values other than 0 and 1"),
         ([OneHot("red", "green"), Cost("red", 2)], "Give all of them the same Cost"),
         ([Allowed("job", {"clerk": ["nurse"]}), Allowed("job", {"nurse": ["clerk"]})], "into one rule"),

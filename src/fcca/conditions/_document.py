@@ -61,8 +61,8 @@ def written_document(
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     except ValueError as error:
         raise InvalidInputError(
-            "The threshold table has a number that is NaN or infinite, which JSON cannot hold. Counts and cuts must be "
-            "finite."
+            "The threshold table has a number that is not finite (NaN or infinity), which JSON cannot hold. Counts and cuts "
+            "must be finite."
         ) from error
     if len(text) > LARGEST:
         raise InvalidInputError(

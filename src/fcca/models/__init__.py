@@ -1,4 +1,4 @@
-"""Models: classifiers of many libraries, read into one neutral form for the searches."""
+"""Read classifiers of many libraries into one common form, the model, for the searches."""
 
 from fcca.models._labels import (
     CodedColumn as CodedColumn,

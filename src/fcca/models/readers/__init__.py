@@ -1,1 +1,1 @@
-"""Readers: one module per family of classifiers, into the neutral model."""
+"""Readers: one module per family of classifiers. Each converts a fitted classifier to a Model."""
