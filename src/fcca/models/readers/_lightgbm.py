@@ -1,6 +1,6 @@
-"""LightGBM's classifiers and boosters, read from the text that the library writes.
+"""Read LightGBM's classifiers and boosters, from the text that the library writes.
 
-treelite reads this text, too, but it keeps less information on missing values.
+The library treelite reads this text, too, but drops some information on missing values.
 """
 
 from __future__ import annotations
@@ -35,7 +35,25 @@ LARGEST_DECISION = 15
 
 
 class _SavedLightGBM(NamedTuple):
-    """The saved text of a booster, up to its best iteration."""
+    """The parsed text of a saved booster, with the trees up to its best iteration.
+
+    Attributes
+    ----------
+    objective : str
+        Name of the objective.
+    steepness : float
+        Factor of the score in the logistic function, LightGBM's parameter ``sigmoid``.
+    n_outputs, n_features : int
+        Number of scores, and of columns.
+    averaged : bool
+        Whether the trees are averaged, as in a random forest, instead of summed.
+    trees : list of dict
+        The entries of each tree, as strings.
+    feature_names, feature_infos : list of str
+        Name of each column, and its range or its categories.
+    by_category : set of int
+        Positions of the columns of categories.
+    """
 
     objective: str
     steepness: float
@@ -72,17 +90,17 @@ class _SavedLightGBM(NamedTuple):
         )
 
     def numbers(self, key: str, dtype: Any) -> NDArray[Any]:
-        """Concatenate one field of all trees."""
+        """Return the numbers in the entry ``key`` of all trees, in one array."""
         return np.array(" ".join(tree[key] for tree in self.trees if key in tree).split(), dtype=dtype)
 
 
 def _without_tail(trees: list[str]) -> list[str]:
-    """Remove the parameters after the text of the last tree."""
+    """Remove what follows the text of the last tree: the parameters of the training."""
     return [tree.split("\nend of trees", 1)[0] for tree in trees]
 
 
 def check(estimator: Any) -> None:
-    """Check the parameters before fitting."""
+    """Check before fitting that the parameters of an LGBMClassifier are supported."""
     parameters = estimator.get_params()
     objective = parameters.get("objective")
     if callable(objective):
@@ -99,7 +117,9 @@ def check(estimator: Any) -> None:
 
 def _check_predict(parameters: dict[str, Any]) -> None:
     if parameters.get("pred_early_stop"):
-        raise UnsupportedModelError("LGBMClassifier(pred_early_stop=True) does not use all trees. Leave it out.")
+        raise UnsupportedModelError(
+            "LGBMClassifier(pred_early_stop=True) predicts with some trees only. Remove pred_early_stop."
+        )
 
 
 def _refuse_linear_trees() -> None:
@@ -122,7 +142,7 @@ def read(estimator: Any) -> TreeEnsemble:
 
 
 def read_native(classifier: Any) -> TreeEnsemble:
-    """Read a booster of lightgbm.train."""
+    """Read the result of ``lightgbm.train`` inside a :class:`LightGBMBooster`."""
     return _read(classifier.booster, classifier.classes_)
 
 
@@ -139,18 +159,18 @@ def _boundary(steepness: float) -> float:
 
 
 def _largest_sent_left(native: Floats) -> Floats:
-    """Find the largest value sent to the left.
+    """Find the largest float64 that each node sends to its left child.
 
-    LightGBM sets values near zero to zero, then tests ``x <= cut``.
+    LightGBM tests ``x <= native``, after it has set all x near zero to zero.
     """
     return np.where(native >= ZERO, native, np.where(native >= 0, ZERO, np.minimum(native, BELOW_ZERO)))
 
 
 def _missing_left(native: Floats, decision: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return whether a missing value goes to the left.
+    """Return, for each node, whether a missing value goes to the left child.
 
-    It goes to the default side of the node, or counts as zero if no training value was missing. A set of categories never
-    contains it.
+    If the column had missing values in training, they go to the default child of the node. Otherwise, a missing value is
+    treated like 0. In a node that splits by category, a missing value goes to the right.
     """
     by_default = decision >> MISSING_SHIFT == MISSING_IS_NAN
     missing_left = np.where(by_default, (decision & DEFAULT_LEFT) > 0, native >= 0)
@@ -158,14 +178,17 @@ def _missing_left(native: Floats, decision: NDArray[np.int64]) -> NDArray[np.boo
 
 
 def _check_zeros(native: Floats, decision: NDArray[np.int64]) -> None:
-    """Check that zeros go to the side that the cut implies."""
+    """Check that nodes that treat zero as missing still send zero to the side of their cut.
+
+    Only then is a cut enough to describe the node.
+    """
     zero_is_missing = (decision >> MISSING_SHIFT == MISSING_IS_ZERO) & (decision & CATEGORICAL == 0)
     if np.any(zero_is_missing & (((decision & DEFAULT_LEFT) > 0) != (native >= 0))):
         _refuse_zero_as_missing()
 
 
 def _sets(saved: _SavedLightGBM, decision: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the codes sent to the left, per categorical node."""
+    """Return, for each node that splits by category, the category codes that go to its left child."""
     sets = []
     end = 0
     for tree in saved.trees:
@@ -185,13 +208,16 @@ def _sets(saved: _SavedLightGBM, decision: NDArray[np.int64]) -> list[NDArray[np
 
 
 def _columns(saved: _SavedLightGBM, labels: list[list[Any]] | None) -> Columns:
-    """Build the columns; ``labels`` are the labels of the pandas columns of categories, in order."""
+    """Build the descriptions of the columns.
+
+    ``labels`` has the labels of each column that had pandas' category dtype in training, in the order of the columns.
+    """
     by_category = sorted(saved.by_category)
     if labels and len(labels) != len(by_category):
         raise UnsupportedModelError(
             f"The LightGBM model was fitted on {len(labels)} columns of pandas' category dtype, but it treats "
-            f"{len(by_category)} columns as categories, without information on which. Make ordered categories unordered "
-            "(X[c].cat.as_unordered()), and leave categorical_feature at 'auto'."
+            f"{len(by_category)} columns as categories, and does not store which labels belong to which column. Make "
+            "ordered categories unordered (X[c].cat.as_unordered()), leave categorical_feature at 'auto', and refit."
         )
     names = [None if name == f"Column_{j}" else name for j, name in enumerate(saved.feature_names)]
     columns = [Column(name, missing=True) for name in names]
@@ -205,7 +231,7 @@ def _columns(saved: _SavedLightGBM, labels: list[list[Any]] | None) -> Columns:
 
 
 def _codes(column: Column, left: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Convert LightGBM's codes to codes of a column's categories."""
+    """Convert LightGBM's category codes to positions in the categories of ``column``."""
     if not isinstance(column, CodedColumn):
         return left
     return np.flatnonzero(np.isin(np.array((column.categories or ())[:-1], dtype=np.int64), left)).astype(np.int64)
@@ -286,16 +312,16 @@ def _link(saved: _SavedLightGBM) -> Link:
 
 
 class LightGBMBooster(NativeClassifier):
-    """A booster of ``lightgbm.train`` that predicts the labels 0, 1, …"""
+    """A booster of ``lightgbm.train`` as a classifier that predicts the labels 0, 1, …"""
 
     @property
     def n_features_in_(self) -> int:
-        """Number of columns."""
+        """Number of columns that the booster was trained on."""
         return int(self.booster.num_feature())
 
     @property
     def classes_(self) -> NDArray[np.generic]:
-        """The labels."""
+        """The class labels: 0, 1, …, as in the training data of LightGBM."""
         return np.arange(max(2, self.booster.num_model_per_iteration()))
 
     def _feature_names(self) -> list[str] | None:
