@@ -1,1 +1,4 @@
-"""Pipelines: models of the raw columns before the steps, and steps added for raw tables."""
+"""Pipelines: read them as models of the raw columns, and build them for raw tables.
+
+Raw columns are the columns of the table before the first step.
+"""
