@@ -1,6 +1,6 @@
-"""Cells: intervals between cuts, or groups of categories, that the black box treats alike.
+"""Cells: intervals between cuts, or groups of categories.
 
-Each cell knows the smallest and the largest training value inside it.
+The black box treats all values in a cell alike. Each cell knows the smallest and the largest training value inside it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NUMBERS, NUMBERS_WITH_MISSING, CATEGORIES = 0, 1, 2
 
 @dataclass
 class Cells:
-    """The cuts of each feature, and the range of training values in each cell.
+    """The cuts of each feature, and the training values per cell.
 
     Most searches need nothing else from the training data, so the training rows can come in chunks.
 
@@ -82,7 +82,10 @@ class Cells:
 
     @property
     def first_cell(self) -> NDArray[np.int64]:
-        """Position of each feature's first cell. A feature has one more cell than it has cuts."""
+        """Position of each feature's first cell.
+
+        A feature has one more cell than it has cuts.
+        """
         return self.first_cut + np.arange(self.n_features + 1)
 
     def cuts_of(self, j: int) -> Floats:
@@ -122,9 +125,9 @@ class Cells:
         )
 
     def observe(self, X: Floats) -> Cells:
-        """Widen the range of each cell to contain these training rows, and return self.
+        """Widen the ranges of the cells to contain these training rows.
 
-        In columns of categories, missing values are given by the last code, not by NaN.
+        Return self. In columns of categories, missing values are given by the last code, not by NaN.
         """
         _core.widen_cells(X, self.as_core(), self.smallest, self.largest)
         for ends in (self.smallest, self.largest):
@@ -134,7 +137,7 @@ class Cells:
         return self
 
     def __add__(self, other: Cells) -> Cells:
-        """Combine the cells of two chunks of a table into the cells of both chunks."""
+        """Combine the cells of two chunks of a table."""
         return replace(
             self,
             smallest=np.fmin(self.smallest, other.smallest),
@@ -143,7 +146,10 @@ class Cells:
         )
 
     def of(self, X: Floats) -> Codes:
-        """Return the cell of each value of ``X``; the cells of each feature are numbered from 0."""
+        """Return the number of the cell of each value of ``X``.
+
+        The cells of each feature are numbered from 0.
+        """
         found = np.empty(X.shape, dtype=np.int32)
         _core.find_cells(X, self.as_core(), found)
         return found
@@ -161,7 +167,10 @@ class Cells:
         return high
 
     def with_missing_cells(self, columns: NDArray[np.bool_]) -> Cells:
-        """Add a cell for missing values to each feature that the mask ``columns`` marks."""
+        """Add a cell for missing values to some features.
+
+        The mask ``columns`` marks these features.
+        """
         if not columns.any():
             return self
         at = np.flatnonzero(columns)
@@ -176,9 +185,10 @@ class Cells:
         )
 
     def within(self, coarser: Cells) -> Cells:
-        """Close cells without training values if the coarser cell around them has some.
+        """Close empty cells inside coarser cells that are not empty.
 
-        No change may enter a closed cell. ``coarser`` has a subset of these cuts.
+        A cell is empty if it has no training values. No change may enter a closed cell. ``coarser`` has a subset of these
+        cuts.
         """
         closed = np.isnan(self.smallest)
         for j in range(self.n_features):
@@ -189,7 +199,10 @@ class Cells:
         return replace(self, closed=closed)
 
     def index_of(self, feature: NDArray[np.int32], cut: Floats) -> NDArray[np.int64]:
-        """Return the positions in ``self.cuts`` of cuts that are given by feature and value."""
+        """Return the positions in ``self.cuts`` of the given cuts.
+
+        A cut is given by its feature and its value.
+        """
         owner = np.repeat(np.arange(self.n_features), np.diff(self.first_cut))
         both = np.lexsort((np.concatenate([self.cuts, cut]), np.concatenate([owner, feature])))
         rank = np.cumsum(both < len(self.cuts)) - 1
@@ -198,7 +211,9 @@ class Cells:
         return position[len(self.cuts) :]
 
     def last_crossed(self, feature: Codes, origin: Floats, landing: Floats, cut: Floats) -> Floats:
-        """Find the last cut that each change of a number crosses; NaN if it crosses none.
+        """Find the last cut that each change crosses.
+
+        The result is NaN for a change that crosses no cut.
 
         Parameters
         ----------

@@ -1,4 +1,7 @@
-"""Distances between the old and the new value of a change, in units of each column."""
+"""Distances between the old and the new value of a change.
+
+Each column has a unit of distance.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ class Distances:
     ranks: tuple[tuple[Floats, Floats], ...] | None = None
 
     def between(self, j: int, x0: float, to: Floats, width: float) -> Floats:
-        """Compute the distances from the number ``x0`` to other values of its column.
+        """Compute the distances from ``x0`` to other values of its column.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What is kept of the training data in addition to the cells: the rows, or statistics."""
+"""The training rows or their statistics, in addition to the cells."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class TrainingValues:
-    """The training rows or, if they are not kept in memory, some statistics of them.
+    """The training rows or, if they are not kept, statistics.
 
     Attributes
     ----------
@@ -32,7 +32,10 @@ class TrainingValues:
     codes: dict[int, Floats] = field(default_factory=dict)
 
     def rows(self) -> Sequence[Floats]:
-        """Return the training rows, in chunks. Raise an error if they are not kept."""
+        """Return the training rows, in chunks.
+
+        Raise an InvalidInputError if they are not kept.
+        """
         if self.chunks is None:
             raise InvalidInputError(
                 "Rules between columns (sums, implications, one-hot groups) and plausibility need all rows at once, but the "
@@ -52,11 +55,11 @@ class TrainingValues:
         return np.unique(column[~np.isnan(column)])
 
     def median(self, j: int) -> float:
-        """Return the median of the training values of column ``j``, without missing values."""
+        """Return the median of column ``j``, ignoring missing values."""
         if self.chunks is None and j in self.medians:
             return self.medians[j]
         return float(np.nanmedian(self.column(j)))
 
     def without_rows(self) -> TrainingValues:
-        """Return a copy that has the medians and codes, but not the rows."""
+        """Return a copy with the medians and codes, without the rows."""
         return TrainingValues(None, dict(self.medians), dict(self.codes))

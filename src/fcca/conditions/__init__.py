@@ -1,4 +1,4 @@
-"""Conditions such as ``age > 30``: as text, as JSON, and as binary columns of a table."""
+"""Conditions such as ``age > 30``: text, JSON and binary columns."""
 
 from fcca.conditions._binarize import binarized
 from fcca.conditions._document import JSON_FORMAT, LARGEST, read_document, written_document

@@ -1,4 +1,4 @@
-"""Compute the binary columns of a table: 1 where a condition holds, 0 elsewhere."""
+"""Compute binary columns: 1 where a condition holds, 0 elsewhere."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def binarized(
 def _memberships(
     j: int, feature: NDArray[np.int32], codes: Sequence[tuple[int, ...] | None], n: int
 ) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
-    """Return the positions of the "set" conditions on column ``j``, and a table of members.
+    """Return the "set" conditions on column ``j``, and their members.
 
-    The table has one row per category code and one column per condition: 1 if the set contains the category. An additional
-    last row, for missing values, is 0.
+    The first result has the positions of the conditions, the second is a table. The table has one row per category code and
+    one column per condition: 1 if the set contains the category. An additional last row, for missing values, is 0.
     """
     conditions = np.array([at for at in np.flatnonzero(feature == j).tolist() if codes[at] is not None], dtype=np.intp)
     member = np.zeros((n + 1, len(conditions)), dtype=np.int8)

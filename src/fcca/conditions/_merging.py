@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 
 
 def leaders(threshold: Floats, count: Floats, tolerance: float) -> NDArray[np.int64]:
-    """Find the threshold that each threshold of a column is merged into, its leader.
+    """Find the threshold that each threshold is merged into: its leader.
 
     The threshold with the largest count becomes a leader. All thresholds whose distance to it is below the tolerance are
     merged into it. This repeats with the remaining thresholds. In the end, no two leaders are closer to each other than

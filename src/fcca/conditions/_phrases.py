@@ -21,7 +21,10 @@ Codes = tuple[int, ...]
 
 
 def label_in_words(label: Any) -> str:
-    """Format a category for display, in quotes unless it is a number or a boolean."""
+    """Format a category for display.
+
+    Strings are put in quotes, numbers and booleans are not.
+    """
     if isinstance(label, (bool, np.bool_)):
         return str(bool(label))
     if isinstance(label, Real):
@@ -55,7 +58,7 @@ def _in_words(name: str, kind: str, threshold: float, labels: Sequence[Any] | No
 
 
 def smaller_side(codes: Iterable[int], n_categories: int) -> Codes:
-    """Return the set of codes or its complement, whichever has fewer codes, sorted.
+    """Return the smaller of a set of codes and its complement.
 
     Both split the rows in the same way, so the smaller one represents the split. If both have the same size, the result is
     the one without code 0.
@@ -67,9 +70,10 @@ def smaller_side(codes: Iterable[int], n_categories: int) -> Codes:
 
 
 def codes_of(name: str, categories: Sequence[Any] | None, labels: Iterable[Any]) -> Codes:
-    """Return the sorted codes of ``labels``, a set of categories of the column ``name``.
+    """Return the sorted codes of a set of categories.
 
-    Raise InvalidInputError if a label is unknown, or if the set is empty or contains all categories.
+    ``labels`` are categories of the column ``name``. Raise InvalidInputError if a label is unknown, or if the set is empty
+    or contains all categories.
     """
     if categories is None:
         raise InvalidInputError(

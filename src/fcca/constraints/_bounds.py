@@ -88,7 +88,10 @@ class Bounds(OneColumn):
         limits.bound(j, low, high)
 
     def _check_range(self, limits: LimitsBuilder, j: int, low: float, high: float) -> None:
-        """Check that the bounds overlap the range of the data and earlier Bounds of this column."""
+        """Check that the bounds overlap the range of the data.
+
+        They must also overlap earlier Bounds of this column.
+        """
         if low > limits.box_high[j] or high < limits.box_low[j]:
             self.refuse(
                 f"no value of {self.name!r} in the data, from {limits.training_low[j]:g} to {limits.training_high[j]:g}, is "

@@ -41,7 +41,10 @@ class Change:
 
     @cached_property
     def n_changes(self) -> NDArray[np.int64]:
-        """Number of changed columns per row; a one-hot group counts as one column."""
+        """Number of changed columns per row.
+
+        A one-hot group counts as one column.
+        """
         alone = np.ones(self.moved.shape[1], dtype=np.bool_)
         n = np.zeros(len(self.moved), dtype=np.int64)
         for group in self._groups:
@@ -79,7 +82,7 @@ def holds(rules: Iterable[Constraint], columns: Columns, before: Floats, after: 
 
 
 def broken_by(rules: Iterable[Constraint], columns: Columns, table: Floats) -> pd.DataFrame:
-    """List the rules that the rows of a table break without any change.
+    """List the rules that rows break without any change.
 
     This is allowed. A search applies such a rule to the row only if it changes a column of the rule.
 

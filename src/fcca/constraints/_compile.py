@@ -1,6 +1,7 @@
-"""Compile rules into limits: arrays of bounds, costs and grids for the searches.
+"""Compile rules into limits: arrays for the searches.
 
-Limits belong to given rows, called points here. Each rule adds its part in :meth:`Constraint.compile`.
+The arrays hold bounds, costs and grids. Limits belong to given rows, called points here. Each rule adds its part in
+:meth:`Constraint.compile`.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ class LimitsBuilder:
         self._first: dict[tuple[str, int], Constraint] = {}
 
     def earlier(self, subject: str, j: int, rule: Constraint) -> Constraint | None:
-        """Return the first rule on the same subject of a column, such as its grid.
+        """Return the first rule on a column's subject, such as its grid.
 
         Rules use this to find an earlier rule that they contradict. Return None if ``rule`` is the first.
         """
@@ -110,7 +111,10 @@ class LimitsBuilder:
         return None if first is rule else first
 
     def bound(self, j: int, low: Floats | float, high: Floats | float) -> None:
-        """Tighten the bounds of column ``j`` to ``low`` and ``high``; NaN means no bound."""
+        """Tighten the bounds of column ``j`` to ``low`` and ``high``.
+
+        NaN means no bound.
+        """
         self.low[:, j], self.high[:, j] = np.fmax(self.low[:, j], low), np.fmin(self.high[:, j], high)
 
     def moves_of(self, j: int) -> Floats:

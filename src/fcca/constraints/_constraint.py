@@ -112,12 +112,15 @@ class Constraint(ABC):
     @classmethod
     @abstractmethod
     def from_yaml(cls, node: YamlNode) -> list[Constraint]:
-        """Build the rules that ``node``, the YAML value of the key ``yaml_key``, describes."""
+        """Build the rules that a YAML node describes.
+
+        The node is the value of the key ``yaml_key``.
+        """
 
     # --- used elsewhere ---------------------------------------------------------------------------------------------------
 
     def needs_all_rows(self, *, is_linear: bool) -> bool:
-        """Return True if a search with this rule needs all training rows at once.
+        """Return True if the rule needs all training rows at once.
 
         Such a rule cannot be used if the rows come in chunks. ``is_linear`` tells whether the black box is linear.
         """
@@ -146,7 +149,7 @@ class Constraint(ABC):
     # --- JSON -------------------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the rule as a dictionary of lists, strings and numbers for JSON."""
+        """Return the rule as a dictionary for JSON."""
         return {"rule": self.kind, **{field.name: _plain(getattr(self, field.name)) for field in fields(self)}}
 
     @staticmethod
@@ -182,7 +185,10 @@ class Constraint(ABC):
         raise InvalidInputError(f"{self!r}: {why}")
 
     def position(self, name: str, columns: Columns) -> int:
-        """Return the position of the column ``name``. Raise an error if it is unknown."""
+        """Return the position of the column ``name``.
+
+        Raise an InvalidInputError if there is no such column.
+        """
         names = columns.names
         if name not in names:
             self.refuse(f"unknown column {name!r}. {close_to(name, names)}")
@@ -260,7 +266,10 @@ class ListOfColumns(Constraint, abstract=True):
 
 
 def check_rules(rules: Iterable[Any]) -> tuple[Constraint, ...]:
-    """Check that ``rules`` is a rule or a list of rules, and return a tuple of rules."""
+    """Check a rule or a list of rules, and return a tuple.
+
+    Raise an InvalidInputError for anything that is not a rule.
+    """
     if isinstance(rules, Constraint):
         return (rules,)
     if isinstance(rules, str) or not isinstance(rules, Iterable):
@@ -274,7 +283,7 @@ def check_rules(rules: Iterable[Any]) -> tuple[Constraint, ...]:
 
 
 def any_of(table: Bools) -> Bools:
-    """Return a mask of the rows of ``table`` with at least one True."""
+    """Mark the rows of ``table`` with at least one True."""
     found: Bools = np.logical_or.reduce(table, axis=1)
     return found
 

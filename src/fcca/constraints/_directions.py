@@ -1,4 +1,4 @@
-"""The rules Increasing and Decreasing: numbers that may change in one direction only."""
+"""The rules Increasing and Decreasing: changes in one direction only."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _OneDirection(ListOfColumns, abstract=True):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Increasing(_OneDirection):
-    """Allow the values of the named numeric columns to rise, but not to fall."""
+    """Allow values of the named numeric columns only to rise."""
 
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:
         return own, np.inf
@@ -50,7 +50,7 @@ class Increasing(_OneDirection):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Decreasing(_OneDirection):
-    """Allow the values of the named numeric columns to fall, but not to rise."""
+    """Allow values of the named numeric columns only to fall."""
 
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:
         return -np.inf, own

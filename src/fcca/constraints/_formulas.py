@@ -1,4 +1,4 @@
-"""Parse linear formulas with column names, such as ``x + 2*y <= 10``."""
+"""Parse linear formulas such as ``x + 2*y <= 10``."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ class _Parser:
         raise InvalidInputError(f"Rule({self.text!r}) {why}. Write it like 'a <= b' or 'x + 2*y <= 10'.")
 
     def _next(self, *signs: str) -> str | None:
-        """Consume and return the next token if it is one of ``signs``, else return None."""
+        """Consume and return the next token if it is in ``signs``.
+
+        Otherwise, return None.
+        """
         if self.at < len(self.tokens) and self.tokens[self.at][0] == "sign" and self.tokens[self.at][1] in signs:
             self.at += 1
             return self.tokens[self.at - 1][1]

@@ -1,4 +1,4 @@
-"""The rules Integer and Grid: numbers that change only to multiples of a step."""
+"""The rules Integer and Grid: changes only to multiples of a step."""
 
 from __future__ import annotations
 
@@ -44,9 +44,10 @@ class _OnGrid(Constraint, abstract=True):
                 self._check_range(low, high, finest)
 
     def _check_range(self, low: float, high: float, finest: float) -> None:
-        """Check that the step is at least ``finest``, and that a grid value is within the range.
+        """Check that the grid is coarse enough and has reachable values.
 
-        The range ``low`` to ``high`` contains all values that a change can reach.
+        The step must be at least ``finest``, and a grid value must be within the range. The range ``low`` to ``high``
+        contains all values that a change can reach.
         """
         if self.step < finest:
             self.refuse(
@@ -74,12 +75,12 @@ class _OnGrid(Constraint, abstract=True):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Integer(_OnGrid, ListOfColumns):
-    """Require values of the named numeric columns to be whole numbers if they change."""
+    """Require changed values of the named columns to be whole numbers."""
 
 
 @dataclass(frozen=True, repr=False)
 class Grid(_OnGrid, OneColumn):
-    """Require a number that changes to be ``origin`` plus a multiple of ``step``."""
+    """Require changed values to be ``origin`` plus a multiple of ``step``."""
 
     step: float = 1.0
     origin: float = 0.0

@@ -1,4 +1,4 @@
-"""The rule Implies: if one column rises or falls, another must do so, too."""
+"""The rule Implies: a column must rise or fall with another."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Direction(NamedTuple):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Implies(Constraint):
-    """Require one column to rise or fall if another column rises or falls.
+    """Require one column to rise or fall if another does so.
 
     For example, ``Implies("education rises", "age rises")``: whoever gets more education also gets older.
 

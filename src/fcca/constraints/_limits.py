@@ -1,4 +1,7 @@
-"""Limits: rules compiled into arrays of bounds, costs and grids for the searches."""
+"""Limits: rules compiled into arrays for the searches.
+
+The arrays hold bounds, costs and grids.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class LinearRule:
-    """The rule ``Σ coefficient · x <= upper``, with coefficients by column position.
+    """The rule ``Σ coefficient · x <= upper``.
 
-    A search applies the rule to a row only if it changes one of these columns.
+    Coefficients are given by column position. A search applies the rule to a row only if it changes one of these columns.
     """
 
     coefficients: dict[int, float]
@@ -78,9 +81,9 @@ class Limits:
 
     @property
     def has_rules_between(self) -> bool:
-        """True if a rule relates several columns: MaxChanges, a sum or an implication.
+        """True if a rule relates several columns.
 
-        One-hot groups are not included.
+        Such rules are MaxChanges, sums and implications. One-hot groups are not included.
         """
         return self.max_changes is not None or bool(self.linear or self.implications)
 
@@ -99,13 +102,16 @@ class Limits:
         return self.fillable is not None and bool(self.fillable[j])
 
     def grid(self, j: int) -> tuple[float, float] | None:
-        """Return the step and the origin of the grid of column ``j``, None without a grid."""
+        """Return the step and the origin of the grid of column ``j``.
+
+        Return None if the column has no grid.
+        """
         if self.step is None or self.origin is None or not self.step[j] > 0:
             return None
         return float(self.step[j]), float(self.origin[j])
 
     def of_points(self, points: NDArray[Any]) -> Limits:
-        """Return the limits of the points at the positions ``points``, in this order."""
+        """Return the limits of the points at the positions ``points``."""
 
         def taken(values: Any) -> Any:
             return None if values is None else values[points]

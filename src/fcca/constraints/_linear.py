@@ -1,4 +1,4 @@
-"""The rules Linear and Rule: weighted sums of columns with an upper limit."""
+"""The rules Linear and Rule: limits on weighted sums of columns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ class _Sums(Constraint, abstract=True):
         limits.between.append((self, at))
 
     def finish(self, limits: LimitsBuilder) -> None:
-        """Add the sums to the limits, and check that values within the bounds can satisfy them."""
+        """Add the sums to the limits, and check that they are satisfiable.
+
+        Some values within the range of the data and the bounds must satisfy each sum.
+        """
         for linear in self.linear:
             index, factor = linear.positions(limits.columns), np.array([a for _, a in linear.coefficients])
             # A value that does not move may be outside the bounds.
@@ -108,11 +111,11 @@ class Linear(_Sums):
 
 @dataclass(frozen=True, repr=False)
 class Rule(_Sums):
-    """Require a linear formula to hold, such as ``"x + 2*y <= 10"``.
+    """Require a linear formula to hold.
 
-    The formula compares sums of numeric columns with ``<=``, ``>=`` or ``==``, also in chains such as ``0 <= x <= y``. The
-    rule applies to a row only if one of the rule's columns changes. Put a column name in backticks if it has characters
-    other than letters, digits, ``_`` and ``.``.
+    An example is ``Rule("x + 2*y <= 10")``. The formula compares sums of numeric columns with ``<=``, ``>=`` or ``==``, also
+    in chains such as ``0 <= x <= y``. The rule applies to a row only if one of the rule's columns changes. Put a column name
+    in backticks if it has characters other than letters, digits, ``_`` and ``.``.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Find the code of a category, and suggest names for a misspelled one."""
+"""Find codes of categories, and suggest similar names in error messages."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _reads_like(one: Any, text: str) -> bool:
-    """Return True if a string, as read from YAML, spells the number or boolean ``one``."""
+    """Return True if a string spells the number or boolean ``one``.
+
+    Categories in YAML files are strings.
+    """
     if isinstance(one, str):
         return False
     if isinstance(one, Real) and not isinstance(one, bool):

@@ -1,4 +1,4 @@
-"""The rule MaxChanges: a limit on the number of changed columns per row."""
+"""The rule MaxChanges: a limit on changed columns per row."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def _rules_of(root: YamlNode) -> tuple[Constraint, ...]:
 
 
 class YamlNode:
-    """A part of a YAML text that knows its line number for error messages.
+    """A part of a YAML text, with its line number for errors.
 
     Attributes
     ----------
@@ -119,7 +119,10 @@ class YamlNode:
         self.refuse(f"expected {what}, got {given}.")
 
     def make(self, rule: Callable[..., Constraint], *arguments: Any, **named: Any) -> Constraint:
-        """Call ``rule`` with the arguments; add the line number to its error message."""
+        """Call ``rule`` with the arguments, and return the result.
+
+        The line number is added to the message of an InvalidInputError.
+        """
         try:
             return rule(*arguments, **named)
         except InvalidInputError as error:
@@ -146,9 +149,9 @@ class YamlNode:
         return self.is_scalar and self.node.style is None and self.node.value.lower() in EMPTY
 
     def mapping(self, expected: str) -> list[tuple[YamlNode, YamlNode]]:
-        """Return the keys and values of a mapping; the keys must be distinct.
+        """Return the keys and values of a mapping.
 
-        ``expected`` describes the mapping in the error message for a node of another type.
+        The keys must be distinct. ``expected`` describes the mapping in the error message for a node of another type.
         """
         if self.node.id != "mapping":
             self.expected(expected)
@@ -163,7 +166,10 @@ class YamlNode:
         return entries
 
     def sequence(self, expected: str) -> list[YamlNode]:
-        """Return the entries of a list; ``expected`` describes it in the error message."""
+        """Return the entries of a list.
+
+        ``expected`` describes the list in the error message for a node of another type.
+        """
         if not self.is_list:
             self.expected(expected)
         return [self._part(part) for part in self.node.value]
@@ -176,7 +182,10 @@ class YamlNode:
         return parts
 
     def one_or_more(self, expected: str) -> list[YamlNode]:
-        """Return the entries of a list, or the node itself if it is a string."""
+        """Return the entries of a list.
+
+        If the node is a string, return a list with the node itself.
+        """
         return [self] if self.is_scalar else self.sequence(expected)
 
     def text(self, expected: str = "a name") -> str:
@@ -186,7 +195,10 @@ class YamlNode:
         return str(self.node.value)
 
     def texts(self, expected: str) -> list[str]:
-        """Return the node as a list of strings. A single string becomes a list of one."""
+        """Return the node as a list of strings.
+
+        A single string becomes a list of one.
+        """
         return [part.text() for part in self.one_or_more(expected)]
 
     def number(self) -> float:

@@ -1,4 +1,7 @@
-"""Read classifiers of many libraries into one common form, the model, for the searches."""
+"""Convert classifiers of many libraries to one common form, the model.
+
+The searches for counterfactuals use only models.
+"""
 
 from fcca.models._labels import (
     CodedColumn as CodedColumn,

@@ -1,4 +1,7 @@
-"""Category labels: fill in labels that a classifier did not keep, and align codes of models."""
+"""Fill in missing category labels, and align the codes of several models.
+
+Some classifiers keep only codes or hashes of labels.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ AnyModel = TypeVar("AnyModel", bound=Model)
 
 
 class Other(Enum):
-    """The category that stands for all labels that an :class:`OpenColumn` does not list."""
+    """The category for all labels that an :class:`OpenColumn` does not list."""
 
     OTHER = "any other category"
 
@@ -37,7 +40,7 @@ OTHER = Other.OTHER
 
 
 class ColumnLabels(NamedTuple):
-    """The labels in a column of a table, matched with the categories of an OpenColumn.
+    """The labels of a table, matched with the categories of an OpenColumn.
 
     Attributes
     ----------
@@ -63,7 +66,7 @@ class OpenColumn(Column):
     """
 
     def labels_in(self, values: pd.Series[Any], name: str) -> ColumnLabels:
-        """Match the labels in ``values``, a column of a table, with this column's categories.
+        """Match the labels in ``values`` with this column's categories.
 
         ``name`` is used in error messages.
         """
@@ -122,7 +125,7 @@ class HashedColumn(OpenColumn):
 
 
 def _has_index(labels: tuple[Any, ...], lengths: tuple[int, ...], kept: bytes) -> bool:
-    """Return True if the labels have the lengths and the bytes that XGBoost kept.
+    """Return True if labels have the lengths and bytes that XGBoost kept.
 
     Some versions of XGBoost counted letters instead of bytes, and therefore kept too few bytes.
     """
@@ -133,7 +136,7 @@ def _has_index(labels: tuple[Any, ...], lengths: tuple[int, ...], kept: bytes) -
 
 
 def _equal_hashes(hashes: Sequence[int], labels: Sequence[Any]) -> NDArray[np.bool_]:
-    """Compare the hash of each label with each of the hashes that CatBoost kept.
+    """Compare the hash of each label with the hashes that CatBoost kept.
 
     A small CatBoost model with one tree per hash does this: each tree tells which labels have its hash.
 
@@ -171,9 +174,10 @@ def _equal_hashes(hashes: Sequence[int], labels: Sequence[Any]) -> NDArray[np.bo
 
 
 def distinct_labels(values: pd.Series[Any]) -> tuple[tuple[Any, ...], bool]:
-    """Return the distinct labels of a column, and True if they come from its category dtype.
+    """Return the distinct labels of a column.
 
-    Labels of a category dtype keep their order. All other labels are sorted.
+    The second result is True if the column has a category dtype. Labels of a category dtype keep their order. All other
+    labels are sorted.
     """
     if isinstance(values.dtype, pd.CategoricalDtype):
         return tuple(values.cat.categories.tolist()), True
@@ -182,7 +186,10 @@ def distinct_labels(values: pd.Series[Any]) -> tuple[tuple[Any, ...], bool]:
 
 
 def column_of(X: Any, j: int) -> pd.Series[Any]:
-    """Return column ``j`` of a pandas, polars or array-like table as a pandas Series."""
+    """Return column ``j`` of a table as a pandas Series.
+
+    The table may be a pandas or polars data frame, or array-like.
+    """
     if isinstance(X, pd.DataFrame):
         return X.iloc[:, j]
     if type(X).__module__.startswith("polars"):
@@ -219,7 +226,7 @@ def relabelled(model: AnyModel, j: int, column: Column, positions: Codes) -> Any
 
 
 def labelled(model: AnyModel, X: Any) -> AnyModel:
-    """Fill in the category labels that a classifier did not keep, from a table.
+    """Fill in category labels that a classifier did not keep.
 
     CatBoost keeps hashes of the labels that its trees split by. LightGBM and XGBoost, if trained on category numbers, keep
     the numbers that their trees split by. All other categories of a column lead to the same predictions.
@@ -246,7 +253,7 @@ def labelled(model: AnyModel, X: Any) -> AnyModel:
 
 
 def aligned(models: Sequence[TreeEnsemble]) -> tuple[list[TreeEnsemble], Columns | None]:
-    """Give several models the same category codes, so that their trees can be joined.
+    """Give several models the same category codes, to join their trees.
 
     Returns
     -------
@@ -295,7 +302,7 @@ def aligned(models: Sequence[TreeEnsemble]) -> tuple[list[TreeEnsemble], Columns
 
 
 def named_columns(estimator: Any, n: int, *, missing: bool) -> Columns | None:
-    """Return ``n`` numeric columns with the names that a classifier was fitted on.
+    """Return ``n`` numeric columns with the names known to a classifier.
 
     Return None for columns without names and missing values. ``missing`` tells whether values may be missing.
     """

@@ -43,11 +43,11 @@ class Link:
         raise NotImplementedError
 
     def ranking(self, scores: Floats) -> Floats:
-        """Compute one number per class. The class with the largest number is predicted."""
+        """Compute one number per class. The largest determines the predicted class."""
         return scores
 
     def certainty(self, score: Floats, boundary: float) -> Floats:
-        """Compute how certain the prediction is, from 0.5 at the boundary to 1.
+        """Compute the certainty of predictions, from 0.5 at the boundary to 1.
 
         With a boundary at the probability 0.5, this is the probability of the predicted class. Otherwise, the probabilities
         on each side of the boundary are rescaled linearly.
@@ -70,7 +70,7 @@ class Logistic(Link):
         return probability
 
     def certainty(self, score: Floats, boundary: float) -> Floats:
-        """Compute how certain the prediction is, from 0.5 at the boundary to 1.
+        """Compute the certainty of predictions, from 0.5 at the boundary to 1.
 
         The log-odds are shifted so that they are 0 at the boundary.
         """
@@ -80,7 +80,7 @@ class Logistic(Link):
 
 @dataclass(frozen=True)
 class Opposed(Logistic):
-    """A single score: the log-odds of the second class, rounded as in AdaBoost.
+    """A single score: the log-odds of the second class, in AdaBoost.
 
     AdaBoost computes the softmax of minus half the score and half the score.
     """
@@ -93,7 +93,7 @@ class Opposed(Logistic):
 
 @dataclass(frozen=True)
 class NoProbability(Logistic):
-    """A single score of a classifier whose ``predict_proba`` is not a function of the score.
+    """A single score that does not determine ``predict_proba`` exactly.
 
     Attributes
     ----------
@@ -110,7 +110,10 @@ class NoProbability(Logistic):
 
 @dataclass(frozen=True)
 class Clipped(Link):
-    """A single score of the modified Huber loss: the probability is ``(clip(score, -1, 1) + 1) / 2``."""
+    """A single score of the modified Huber loss.
+
+    The probability of the second class is ``(clip(score, -1, 1) + 1) / 2``.
+    """
 
     def second_class(self, score: Floats) -> Floats:
         """Return the probability of the second class."""

@@ -1,4 +1,7 @@
-"""The model: the common form of all classifiers. Readers create it, searches use it."""
+"""The model: the common form of classifiers of all libraries.
+
+Readers convert classifiers to models, and searches use them.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """A classifier in the common form: it computes scores, and predicts from them.
+    """A classifier in the common form, which predicts from scores.
 
     A model of two classes may have one output, a single score. Then it predicts the second class if the score is above
     ``boundary``. Otherwise it has one output per class, and predicts the class with the largest score. In a tie, the first
@@ -69,7 +72,7 @@ class Model:
         return self.link.every_class(scores)
 
     def confidence(self, scores: Floats) -> Floats:
-        """Compute how certain each prediction is, as a probability of the predicted class.
+        """Compute the certainty of predictions, as probabilities of the predicted classes.
 
         With one output, the result is 0.5 for a score at the boundary; see :meth:`Link.certainty`.
         """
@@ -81,9 +84,9 @@ class Model:
 
 @dataclass(frozen=True, kw_only=True)
 class LinearModel(Model):
-    """A model with the linear scores ``(X - centre) @ coef.T + intercept``.
+    """A model with linear scores.
 
-    The scores are functions of the columns before any scaling.
+    The scores are ``(X - centre) @ coef.T + intercept``. The scores are functions of the columns before any scaling.
 
     Attributes
     ----------
@@ -138,9 +141,10 @@ class TreeBlock(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class TreeEnsemble(Model, Nodes):
-    """A model of trees with the scores ``(base + sum of leaf vectors) / divisor``.
+    """A model that sums or averages trees.
 
-    The arrays contain the nodes of all trees, one tree after the other.
+    The scores are ``(base + sum of leaf vectors) / divisor``. The arrays contain the nodes of all trees, one tree after the
+    other.
 
     Attributes
     ----------
@@ -182,7 +186,10 @@ class TreeEnsemble(Model, Nodes):
         return len(self.base)
 
     def of_class(self, position: int) -> TreeEnsemble:
-        """Return a model with one output: the score of the class at ``position``."""
+        """Return a model whose only output is the score of one class.
+
+        ``position`` is the position of the class in ``classes``.
+        """
         return replace(self, value=np.ascontiguousarray(self.value[:, [position]]), base=self.base[[position]])
 
     def scores(self, X: Floats) -> Floats:
@@ -230,7 +237,7 @@ class TreeEnsemble(Model, Nodes):
         return {"first_code": first_code, "n_codes": n_codes, "left_codes": np.concatenate(sets)}
 
     def shares(self) -> Floats:
-        """Compute what each leaf adds to the scores after all divisions and weights.
+        """Compute what each leaf adds to the scores, after all divisions.
 
         The scores are ``base / divisor`` plus the result for one leaf of each tree.
         """

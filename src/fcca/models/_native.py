@@ -1,4 +1,7 @@
-"""Adapters that give boosters of XGBoost, LightGBM and CatBoost the interface of scikit-learn."""
+"""Adapters that give boosters the interface of scikit-learn.
+
+The boosters are those of XGBoost, LightGBM and CatBoost.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,10 @@ class NativeClassifier(FittedClassifier):
 
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
-        """Names of the columns. An AttributeError if the booster was trained without names."""
+        """Names of the columns that the booster was trained on.
+
+        Accessing it raises an AttributeError if the booster was trained without names.
+        """
         names = self._feature_names()
         if names is None:
             raise AttributeError(f"the {type(self).__name__} was trained without column names")
@@ -76,7 +82,7 @@ class NativeClassifier(FittedClassifier):
         raise NotImplementedError
 
     def _columns(self, X: Any, *, by_category: bool = False) -> Any:
-        """Check the number of columns of ``X``, and convert ``X`` for the booster.
+        """Check the number of columns, and convert ``X`` for the booster.
 
         With ``by_category``, category labels in ``X`` are not converted. Otherwise, the result is a float64 array.
         """

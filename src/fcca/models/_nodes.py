@@ -1,4 +1,4 @@
-"""The nodes of many trees in common arrays, one tree after the other."""
+"""The nodes of many trees, one tree after the other, in arrays."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Nodes:
         return {each.name: getattr(self, each.name) for each in fields(Nodes)}
 
     def arranged(self, order: NDArray[np.intp]) -> Self:
-        """Keep only the nodes in ``order``, in this order, and renumber roots and children.
+        """Keep the nodes in ``order`` only, and renumber roots and children.
 
         Parameters
         ----------
@@ -94,8 +94,9 @@ def first_nodes(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def shifted(children: NDArray[np.integer], first: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Convert positions of children within their tree to positions in the concatenated trees.
+    """Convert children's positions in their tree to positions in all trees.
 
-    A negative position marks a leaf and becomes -1. ``first`` and ``sizes`` are the first node and the size of each tree.
+    All trees are concatenated. A negative position marks a leaf and becomes -1. ``first`` and ``sizes`` are the first node
+    and the size of each tree.
     """
     return np.where(children < 0, -1, children + np.repeat(first, sizes)).astype(np.int32)

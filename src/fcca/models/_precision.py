@@ -1,4 +1,7 @@
-"""Find exact cuts and boundaries: the last float64 before a rounded comparison changes."""
+"""Find exact cuts and boundaries in spite of rounding.
+
+Each is the last float64 before the result of a comparison with rounded numbers changes.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ def largest_float64_below_float32_cut(threshold: Floats) -> Floats:
 
 
 def _to_ordinal(x: Floats) -> NDArray[np.int64]:
-    """Map each float64 to an int64, so that neighbouring floats get successive integers."""
+    """Map neighbouring float64 numbers to successive int64 numbers."""
     bits = x.view(np.int64)
     return np.where(bits < 0, np.int64(-(2**63)) - bits, bits)
 

@@ -98,9 +98,10 @@ PIPELINE = "sklearn.pipeline.Pipeline"
 
 
 def public_names(estimator: Any) -> list[str]:
-    """Return the dotted public names of an object's class and of its base classes.
+    """Return the dotted public names of a class and its bases.
 
-    Private modules are left out: ``sklearn.svm._classes.SVC`` becomes ``sklearn.svm.SVC``.
+    ``estimator`` is an object of the class. Private modules are left out: ``sklearn.svm._classes.SVC`` becomes
+    ``sklearn.svm.SVC``.
     """
     names = []
     for cls in type(estimator).__mro__:
@@ -142,9 +143,9 @@ def unwrapped(estimator: Any) -> Any:
 
 
 def check_supported(estimator: Any) -> None:
-    """Check that a classifier, fitted or not, is one that :func:`read_model` can read after fitting.
+    """Check that a classifier is supported, fitted or not.
 
-    Raise an UnsupportedModelError otherwise.
+    :func:`read_model` can read it after fitting. Raise an UnsupportedModelError otherwise.
     """
     name, reader = _find(estimator)
     if reader is not None:
@@ -211,7 +212,9 @@ def read_part(estimator: Any) -> Model:
 
 
 def read_model(estimator: Any, decision_threshold: float | None = None) -> Model:
-    """Read a fitted classifier into the common form of all classifiers, a :class:`Model`.
+    """Convert a fitted classifier to a :class:`Model`.
+
+    A model is the common form of classifiers of all libraries, which the searches use.
 
     Parameters
     ----------

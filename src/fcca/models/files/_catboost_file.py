@@ -18,7 +18,7 @@ DIMENSION, SIZES, STARTS, LEAF_VALUES, STEPS, LEAF_OFFSETS = 0, 2, 3, 8, 10, 11
 
 
 def check_steps(content: bytes) -> None:
-    """Check that the nodes of asymmetric trees refer to existing nodes and leaf values.
+    """Check that nodes of asymmetric trees refer to existing nodes and values.
 
     A step is the distance from a node to its child. CatBoost does not check the steps. If they are wrong, it reads outside
     of its arrays, and may or may not crash.
@@ -79,9 +79,9 @@ class _Table:
         return int(self._read("<i", self._place(field)))
 
     def vector(self, field: int, dtype: str) -> NDArray[Any]:
-        """Return the vector in the field with this number; empty if the table lacks the field.
+        """Return the vector in the field with this number.
 
-        The field ``STEPS`` has two numbers per entry, all others have one.
+        It is empty if the table lacks the field. The field ``STEPS`` has two numbers per entry, all others have one.
         """
         place = self._place(field)
         if place == self._at:

@@ -92,12 +92,17 @@ def load_model(path: str | Path, *, trusted: bool = False) -> Any:
 
 
 def _load_untrusted(path: Path, content: bytes) -> Any:
-    """Find the format of a file, and load and check it. The child process calls this function."""
+    """Load and check a file of any format.
+
+    The child process calls this function.
+    """
     return _checked(path, content, *_format(path, content))
 
 
 def _checked(path: Path, content: bytes, what: str, load: Load) -> Any:
-    """Load a file, check that it contains a fitted classifier, and predict some rows.
+    """Load a file, and check that it contains a usable classifier.
+
+    The classifier must be fitted, and must predict some rows without an error.
 
     Parameters
     ----------
@@ -152,7 +157,9 @@ def file_content(path: Path, formats: str = FORMATS) -> bytes:
 
 
 def check_not_pickled(path: Path, content: bytes, instead: str) -> None:
-    """Raise an InvalidInputError for pickles, and for compressed files, which may be pickles.
+    """Raise an InvalidInputError for pickles and for compressed files.
+
+    A compressed file may be a pickle, too.
 
     Parameters
     ----------
@@ -178,7 +185,10 @@ def check_not_pickled(path: Path, content: bytes, instead: str) -> None:
 
 
 def _format(path: Path, content: bytes) -> tuple[str, Load]:
-    """Return the format of a file, such as "an XGBoost model", and the function that loads it."""
+    """Return the format of a file, and the function that loads it.
+
+    The format is a string for messages, such as "an XGBoost model".
+    """
     check_not_pickled(path, content, "skops.io.dump(joblib.load(file), 'model.skops')")
     if content.startswith(ZIP):
         return "a skops file", load_skops
@@ -194,7 +204,10 @@ def _format(path: Path, content: bytes) -> tuple[str, Load]:
 
 
 def _json_format(path: Path, content: bytes) -> tuple[str, Load]:
-    """Return the format of a JSON file, XGBoost or CatBoost, and the function that loads it."""
+    """Return the format of a JSON file, and its load function.
+
+    JSON files of XGBoost and CatBoost are supported.
+    """
     try:
         document = json.loads(content.decode(), object_pairs_hook=without_repetition)
     except (ValueError, RecursionError) as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors

@@ -1,4 +1,4 @@
-"""Check a classifier that was loaded from a file, before compiled code uses its numbers."""
+"""Check a loaded classifier before compiled code uses its numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LARGEST_VALUE = 1e30  # scikit-learn takes values within float32
 
 
 def check_usable(classifier: Any) -> None:
-    """Read a classifier and predict some rows, to find out whether its file was damaged.
+    """Check a loaded classifier: read it, and predict some rows.
 
     Any exception means damage. A classifier that fcca does not support passes this check: :func:`read_model` raises the
     error when it is used.
@@ -42,7 +42,7 @@ def check_usable(classifier: Any) -> None:
 
 
 def check_trees(model: TreeEnsemble) -> None:
-    """Check that the nodes form trees, and that thresholds and leaf values are numbers.
+    """Check that the nodes form trees with valid numbers.
 
     Raises
     ------

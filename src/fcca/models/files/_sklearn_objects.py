@@ -45,12 +45,12 @@ def check_sklearn_objects(model: Any, path: Path) -> None:
 
 
 def objects_in(model: Any) -> Iterator[Any]:
-    """Iterate over all objects that ``model`` contains, at any depth, starting with ``model``."""
+    """Iterate over ``model`` and all objects inside it, at any depth."""
     return (item for item, _ in _with_columns(model))
 
 
 def _with_columns(model: Any) -> Iterator[tuple[Any, int]]:
-    """Iterate over all objects that ``model`` contains, each with a number of columns.
+    """Iterate over ``model`` and all objects inside it, with column counts.
 
     This is the ``n_features_in_`` of the nearest estimator around the object, or 0.
     """
@@ -101,7 +101,7 @@ def _is_histogram_tree(tree: Any, n_features: int) -> bool:
 def _has_valid_nodes(
     left: NDArray[Any], right: NDArray[Any], feature: NDArray[Any], inner: NDArray[np.bool_], n_features: int
 ) -> bool:
-    """Return True if all children come after their parents, and all columns exist.
+    """Return True if all children follow their parents and columns exist.
 
     ``inner`` marks the nodes that are not leaves.
     """
@@ -123,7 +123,10 @@ def _is_forest(part: Any) -> bool:
 
 
 def _is_boosting(part: Any) -> bool:
-    """Return True if a GradientBoostingClassifier has one tree per score in each iteration."""
+    """Return True if each iteration has one tree per score.
+
+    ``part`` is a GradientBoostingClassifier.
+    """
     n_outputs = 1 if len(part.classes_) == 2 else len(part.classes_)
     stages = part.estimators_
     if not (isinstance(stages, np.ndarray) and stages.ndim == 2 and stages.shape[1] == n_outputs and len(stages)):
@@ -155,7 +158,10 @@ def _is_histogram_boosting(part: Any) -> bool:
 
 
 def _is_support_vector_machine(part: Any) -> bool:
-    """Return True if the arrays of an SVC have the sizes that libsvm expects without checking."""
+    """Return True if the arrays of an SVC have consistent sizes.
+
+    libsvm does not check these sizes.
+    """
     vectors, n_classes = part.support_vectors_, len(part.classes_)
     if not isinstance(vectors, np.ndarray):  # sparse vectors are not supported
         return False

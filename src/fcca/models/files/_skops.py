@@ -1,4 +1,7 @@
-"""Load skops files: check the types before objects are created, and the objects before use."""
+"""Load skops files.
+
+Types are checked before objects are created, and objects are checked before use.
+"""
 
 from __future__ import annotations
 
@@ -126,7 +129,7 @@ def load_skops(path: Path, content: bytes, trusted: Collection[str] = TRUSTED_TY
 
 
 def check_archive(content: bytes) -> None:
-    """Check the unpacked size of a skops file, and which loaders create its objects.
+    """Check the unpacked size and the loaders of a skops file.
 
     Raise a ValueError if the size is too large or a loader is not allowed.
     """
@@ -144,7 +147,10 @@ def check_archive(content: bytes) -> None:
 
 
 def _check_boosters(found: Any) -> None:
-    """Check all fitted classifiers of XGBoost, LightGBM and CatBoost inside a loaded object."""
+    """Check all fitted boosters inside a loaded object.
+
+    These are classifiers of XGBoost, LightGBM and CatBoost.
+    """
     for part in objects_in(found):
         names = {f"{base.__module__}.{base.__qualname__}" for base in type(part).__mro__}
         if isinstance(part, NativeClassifier) or not names.isdisjoint(BOOSTERS):

@@ -40,7 +40,7 @@ ALWAYS_CALLED = frozenset({"fcca.thresholds.ThresholdTable"})
 
 
 def check_constructors(schema: Any) -> None:
-    """Check that each object in a skops file has a loader that fits its type.
+    """Check that each loader in a skops file fits its object's type.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""Try to load a file in a child process first, so that a crash does not end this process."""
+"""Load a file in a child process first, for safety.
+
+If this crashes or hangs, only the child process ends.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +44,9 @@ Load = Callable[[Path, bytes], Any]
 
 
 def try_in_child(load: Load, path: Path, content: bytes, what: str) -> None:
-    """Try to load a file in a child process with limits on time and memory.
+    """Try to load a file in a child process with limits.
 
-    Return nothing: if no error is raised, the file can be loaded in this process.
+    The limits are on time and memory. Return nothing: if no error is raised, the file can be loaded in this process.
 
     Parameters
     ----------
@@ -87,7 +90,10 @@ def try_in_child(load: Load, path: Path, content: bytes, what: str) -> None:
 
 
 def _run(arguments: list[str], content: bytes, seconds: float) -> subprocess.CompletedProcess[bytes]:
-    """Call :func:`child` with these arguments in a new Python process, and wait until it ends."""
+    """Call :func:`child` in a new Python process, and wait for it.
+
+    ``content`` is passed as standard input. After ``seconds``, the process is ended.
+    """
     return subprocess.run(
         # -I: no import from the working directory, unless this process does so.
         [sys.executable, "-I", "-c", CHILD, json.dumps(sys.path), *arguments],
@@ -115,7 +121,10 @@ def _cause(code: int) -> str:
 
 
 def _memory_limit() -> float:
-    """Return how many bytes of memory addresses this process may use; infinity without a limit."""
+    """Return the limit on this process's memory addresses, in bytes.
+
+    Return infinity if there is no limit.
+    """
     limit = -1 if resource is None else resource.getrlimit(resource.RLIMIT_AS)[0]
     return float("inf") if limit < 0 else limit
 
@@ -143,7 +152,10 @@ def child(module: str, function: str, path: str, memory: str, seconds: str) -> N
 
 
 def _set_limits(memory: int, seconds: int) -> None:
-    """Limit the memory addresses (bytes) and the processor time (seconds) of this process."""
+    """Limit the memory addresses and processor time of this process.
+
+    ``memory`` is in bytes.
+    """
     if resource is None:
         return
     for kind, limit in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_CORE, 0)):

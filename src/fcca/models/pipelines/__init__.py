@@ -1,4 +1,4 @@
-"""Pipelines: read them as models of the raw columns, and build them for raw tables.
+"""Read pipelines as models of raw columns, and build pipelines.
 
 Raw columns are the columns of the table before the first step.
 """

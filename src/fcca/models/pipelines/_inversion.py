@@ -1,6 +1,7 @@
-"""Invert pipelines: express the classifier after encoders, imputers and scalers by raw columns.
+"""Convert the classifier of a pipeline to a model of raw columns.
 
-Raw columns are the columns of the table before the first step.
+This inverts the encoders, imputers and scalers before the classifier. Raw columns are the columns of the table before the
+first step.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ UNKNOWN = -1.0
 
 
 class FittedSteps:
-    """The fitted steps before a classifier, and what they compute from each raw column.
+    """The fitted steps before a classifier, as functions of raw columns.
 
     The table that the steps return has output columns. Each is a function of a single raw column.
 
@@ -133,9 +134,10 @@ class FittedSteps:
         return out
 
     def _values_of_categories(self, columns: Columns) -> dict[int, NDArray[Any]]:
-        """Compute the value of each output column for each category of its raw column.
+        """Compute the value of each output column for each category.
 
-        An output column that depends only on whether a number is missing has a single value.
+        These are the categories of the output column's raw column. An output column that depends only on whether a number is
+        missing has a single value.
         """
         sizes = [0 if column.categories is None else len(column.categories) for column in columns]
         codes = np.arange(max([*sizes, 1]), dtype=np.float64)
@@ -200,7 +202,7 @@ class FittedSteps:
         return understood if column is None or column.categories is None else understood & ~(values < 0)
 
     def _without_unknown(self, columns: Columns, values: dict[int, NDArray[Any]]) -> tuple[Columns, dict[int, Floats]]:
-        """Remove the labels of raw columns that the steps or the classifier do not accept.
+        """Remove labels of raw columns that the pipeline does not accept.
 
         ``values`` has the value of each output column for each label. Return the columns, and these values as codes.
         """
@@ -219,7 +221,7 @@ class FittedSteps:
         return Columns(tuple(out)), coded
 
     def _at_missing(self, columns: Columns, missing: list[int]) -> list[tuple[list[int], Table]]:
-        """Compute the output columns of a row in which the raw columns ``missing`` are missing.
+        """Compute the output columns for missing values in raw columns ``missing``.
 
         If the steps reject this row, the columns are divided into halves, each with another row. Return the groups of
         columns that the steps accept, each with its output columns.
@@ -260,7 +262,7 @@ class FittedSteps:
         return None if plain and not any(column.ignored for column in self.columns) else self.columns
 
     def cuts_before(self, outputs: NDArray[np.int64], cuts: Floats) -> Floats:
-        """Find the cuts on raw columns that correspond to cuts on output columns.
+        """Convert cuts on output columns to cuts on raw columns.
 
         Parameters
         ----------
@@ -306,7 +308,7 @@ class FittedSteps:
 def model_of_raw_columns(
     steps: Sequence[Any], inner: Model, n: int, names: Sequence[str] | None, library: str = "sklearn"
 ) -> Model:
-    """Convert the model of a classifier after fitted steps to a model of the raw columns.
+    """Convert the model after fitted steps to a model of raw columns.
 
     The parameters are those of :class:`FittedSteps`.
     """

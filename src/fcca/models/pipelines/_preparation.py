@@ -1,4 +1,4 @@
-"""Build pipelines that encode categories and fill in missing values for a classifier."""
+"""Build pipelines that encode categories and fill in missing values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The supported steps of pipelines, and what they compute from each raw column.
+"""The supported steps of pipelines, as functions of raw columns.
 
 Raw columns are the columns of the table before the first step. Each output column of a supported step is a function of a
 single raw column. So a condition on the output column is a condition on the raw column.
@@ -39,9 +39,9 @@ class Table(list[NDArray[Any]]):
         self.sparse = sparse
 
     def joined(self, *, sparse: bool) -> Table:
-        """Convert all columns to a common dtype, as in a matrix, if all are numeric.
+        """Convert numeric columns to a common dtype, as in a matrix.
 
-        ``sparse`` tells whether the matrix is sparse.
+        A table with a column that is not numeric is returned unchanged. ``sparse`` tells whether the matrix is sparse.
         """
         if any(values.dtype.kind not in "fiub" for values in self):
             return self
@@ -51,7 +51,7 @@ class Table(list[NDArray[Any]]):
 
 @dataclass(frozen=True)
 class Trace:
-    """The raw column that an output column is computed from, and the function between them.
+    """The raw column and the function that give an output column.
 
     Attributes
     ----------
@@ -78,13 +78,16 @@ class Trace:
 
     @property
     def raw(self) -> bool:
-        """True if the output is the raw column itself, apart from missing values that are filled in."""
+        """True if the output is the raw column itself.
+
+        Missing values may be filled in.
+        """
         return not self.constant and not self.encoded and self.exact and self.slope == 1
 
     def scaled(self, slope: float, centre: float, offset: float, exact: bool) -> Trace:
-        """Return the trace after a scaler, which computes ``slope * (x - centre) + offset``.
+        """Return the trace of the output after a further scaler.
 
-        ``exact`` tells whether the scaler rounds nothing.
+        The scaler computes ``slope * (x - centre) + offset``. ``exact`` tells whether the scaler rounds nothing.
         """
         if self.constant or self.encoded:
             return self
@@ -100,7 +103,7 @@ class Trace:
 
 @dataclass
 class RawColumnFacts:
-    """What the steps of a pipeline know about labels and missing values of raw columns.
+    """What the steps know about labels and missing values.
 
     Raw columns are given by position.
 
@@ -162,15 +165,19 @@ def unfrozen(step: Any) -> Any:
 
 
 def is_nothing(step: Any) -> bool:
-    """Return True for a step that does not change the table: None or "passthrough".
+    """Return True for a step that does not change the table.
 
-    A FunctionTransformer is included, because :func:`check_step` accepts it only without a function.
+    This is None or "passthrough". A FunctionTransformer is included, because :func:`check_step` accepts it only without a
+    function.
     """
     return step is None or (isinstance(step, str) and step == "passthrough") or _leaf_name(step) == "FunctionTransformer"
 
 
 def _leaf_name(step: Any) -> str:
-    """Return the class name of a step, with its module unless it is of scikit-learn or fcca."""
+    """Return the class name of a step.
+
+    It contains the module unless the class is from scikit-learn or fcca.
+    """
     module = type(step).__module__
     return type(step).__name__ if module.startswith(("sklearn.", "fcca.")) else f"{module}.{type(step).__name__}"
 
@@ -209,7 +216,10 @@ def _flags(indicator: Any, traces: Sequence[Trace]) -> list[Trace]:
 
 
 def _note_missing(step: Any, traces: Sequence[Trace], facts: RawColumnFacts) -> None:
-    """Add the values that an imputer or a missing indicator treats as missing to ``facts``."""
+    """Add the values that a step treats as missing to ``facts``.
+
+    The step is a SimpleImputer or a MissingIndicator.
+    """
     if step.missing_values is None:
         facts.none_is_missing.update(trace.source for trace in traces)
     elif not is_missing(step.missing_values):
@@ -329,7 +339,7 @@ def check_step(step: Any) -> None:
 
 
 def step_weights(step: Any, weight: Any, *, routed: bool = True) -> dict[str, Any]:
-    """Return the keyword arguments that pass row weights to the ``fit`` of a step.
+    """Return the arguments that pass row weights to a step's ``fit``.
 
     They are empty if weights have no effect on the step. SimpleImputer does not accept weights: it computes its fill values
     from the unweighted rows.

@@ -1,4 +1,7 @@
-"""TableCoder: a transformer that encodes labels, the first step of pipelines that fcca builds."""
+"""TableCoder: a transformer that encodes labels.
+
+It is the first step of the pipelines that fcca builds.
+"""
 
 from __future__ import annotations
 

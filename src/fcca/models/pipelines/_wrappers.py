@@ -20,7 +20,9 @@ Floats = NDArray[np.float64]
 
 
 def as_fitted_on(estimator: Any, X: Floats, columns: Columns | None = None) -> Any:
-    """Convert encoded rows to a table like the one that an estimator was fitted on.
+    """Convert encoded rows to the kind of table that an estimator expects.
+
+    This is the kind of table that the estimator was fitted on.
 
     Parameters
     ----------
@@ -55,7 +57,7 @@ def fitted_names(estimator: Any) -> Any:
 
 
 def _first(estimator: Any) -> Any:
-    """Return the first step of a pipeline, and of pipelines that are its first step.
+    """Return the first step of a pipeline, also of a nested pipeline.
 
     Return any other estimator unchanged.
     """
@@ -75,9 +77,9 @@ def _innermost(estimator: Any) -> Any:
 
 
 def read_pipeline(pipeline: Any, read_model: Callable[[Any], Model]) -> Model:
-    """Read a fitted pipeline as a model of its raw columns, the columns before the first step.
+    """Convert a fitted pipeline to a model of its raw columns.
 
-    ``read_model`` reads the classifier, which is the last step.
+    Raw columns are the columns before the first step. ``read_model`` reads the classifier, which is the last step.
     """
     for _, step in pipeline.steps[:-1]:
         check_step(step)

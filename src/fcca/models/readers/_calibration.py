@@ -77,7 +77,7 @@ class Calibrated(Link):
 
 
 def check(estimator: Any) -> None:
-    """Check before fitting that a single classifier will be calibrated, and that it is supported."""
+    """Check before fitting that a single, supported classifier will be calibrated."""
     inner = estimator._get_estimator()
     check_supported(inner)
     prefit = isinstance(estimator.cv, str) and estimator.cv == "prefit"

@@ -29,7 +29,10 @@ Split = tuple[bool, int, float]
 
 
 class _Tree(NamedTuple):
-    """The nodes of one tree. Children are positions within the tree; a leaf has the children -1."""
+    """The nodes of one tree.
+
+    Children are positions within the tree. A leaf has the children -1.
+    """
 
     split: NDArray[np.int64]  # position of the node's split in the list of all splits
     left: NDArray[np.int64]
@@ -38,7 +41,7 @@ class _Tree(NamedTuple):
 
 
 def check(estimator: Any) -> None:
-    """Check before fitting that the loss function and the kinds of features are supported."""
+    """Check before fitting that loss function and features are supported."""
     parameters = estimator.get_params()
     loss = parameters.get("loss_function") or parameters.get("objective")
     if loss is not None:
@@ -137,7 +140,7 @@ def _saved(estimator: Any) -> dict[str, Any]:
 
 
 def _loss(estimator: Any) -> str:
-    """Return the name of the loss function that the model was trained with."""
+    """Return the name of the loss function of the training."""
     metadata = estimator.get_metadata()
     parameters = json.loads((metadata["params"] if "params" in metadata.keys() else "") or "null")  # noqa: SIM118 - no dict
     return str(((parameters or {}).get("loss_function") or {}).get("type", "unknown"))
@@ -205,15 +208,19 @@ def _columns(estimator: Any, by_category: dict[int, dict[str, Any]], splits: dic
 
 
 def _left(column: Column, value: float) -> NDArray[np.int64]:
-    """Return the category codes that go to the left child: all except that of ``value``."""
+    """Return the category codes that go to the left child.
+
+    These are all codes except that of ``value``.
+    """
     labels = column.categories or ()
     return np.array([code for code, label in enumerate(labels) if label != value], dtype=np.int64)
 
 
 def _oblivious(tree: dict[str, Any], splits: dict[Split, int]) -> _Tree:
-    """Read an oblivious tree: all nodes at the same depth have the same split.
+    """Read an oblivious tree, with one split per depth.
 
-    The results of the splits are the bits of the leaf's position, the first split for the lowest bit.
+    All nodes at the same depth have the same split. The results of the splits are the bits of the leaf's position, the first
+    split for the lowest bit.
     """
     numbers = [_split_number(split, splits) for split in reversed(tree.get("splits") or [])]  # the highest bit at the root
     level, left, right = _complete(len(numbers))

@@ -51,7 +51,7 @@ class DecidedAt(FittedClassifier):
 
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
-        """Names of the columns that ``estimator`` was fitted on, if it knows them."""
+        """Names of the columns that ``estimator`` was fitted on, if known."""
         names: NDArray[np.object_] = self.estimator.feature_names_in_
         return names
 
@@ -136,7 +136,9 @@ def with_decision_threshold(model: Model, threshold: float) -> Model:
 
 
 def _decided(model: Model, method: str, positive: int, threshold: float) -> Model:
-    """Return a model that predicts the class ``positive`` if its response reaches the threshold.
+    """Return a model that predicts by a threshold on a response.
+
+    It predicts the class ``positive`` if the response is at least the threshold.
 
     Parameters
     ----------
@@ -226,7 +228,7 @@ def check(estimator: Any) -> None:
 
 
 def weights(estimator: Any, weight: Any) -> dict[str, Any]:
-    """Return no arguments: classifiers with a threshold cannot pass row weights to ``fit``.
+    """Return no arguments, as threshold classifiers accept no row weights.
 
     Raise an error if the inner classifier would need the weights.
     """

@@ -25,7 +25,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class InterpretLogistic(Logistic):
-    """A single score, the log-odds of the second class. interpret computes the probability."""
+    """A single score: the log-odds of the second class, in interpret.
+
+    The library interpret computes the probability.
+    """
 
     def both_classes(self, score: Floats) -> Floats:
         """Return the probabilities of the two classes."""
@@ -180,7 +183,7 @@ def _term(j: int, bins: Any, scores: Floats, column: Column) -> Nodes:
 
 
 def _steps(cuts: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """Remove the cuts of a step function at which its value does not change."""
+    """Remove cuts at which a step function does not change."""
     step = np.any(values[1:] != values[:-1], axis=1)
     return np.asarray(cuts, dtype=np.float64)[step], values[np.concatenate([[True], step])]
 

@@ -84,7 +84,7 @@ def _read_votes(owner: Any, inner: Any) -> tuple[TreeEnsemble, NDArray[np.intp]]
 def _of_one_table(
     estimator: Any, models: Sequence[TreeEnsemble], *, takes_missing: bool = True
 ) -> tuple[list[TreeEnsemble], Columns | None]:
-    """Give the models of an ensemble the same category codes, and describe the columns.
+    """Give the models the same category codes, and describe the columns.
 
     The names of the columns are those that ``estimator`` was fitted on. Return the models, and the columns or None.
     """
@@ -137,15 +137,16 @@ def read_adaboost(estimator: Any) -> TreeEnsemble:
 
 
 def check_bagging(estimator: Any) -> None:
-    """Check before fitting that the classifier inside BaggingClassifier is a tree or a forest."""
+    """Check before fitting that BaggingClassifier contains trees or forests."""
     if estimator.estimator is not None:
         _check_averaged(estimator, estimator.estimator)
 
 
 def _bag(model: TreeEnsemble, columns: NDArray[np.integer[Any]], estimator: Any) -> TreeEnsemble:
-    """Extend the model of one bag to all columns and classes of the BaggingClassifier.
+    """Extend the model of one bag to all columns and classes.
 
-    The inner classifier may have been fitted on some columns and classes only. ``columns`` are their positions.
+    ``estimator`` is the BaggingClassifier. The inner classifier may have been fitted on some columns and classes only.
+    ``columns`` are their positions.
     """
     value = np.zeros((len(model.value), len(estimator.classes_)))
     # The labels of the inner classifiers are positions in the classes of the ensemble.
@@ -165,7 +166,10 @@ def _sizes_of_jobs(n: int, n_jobs: int | None) -> list[int]:
 
 
 def read_bagging(estimator: Any) -> TreeEnsemble:
-    """Read a fitted BaggingClassifier of trees or forests. Each may use only some of the columns."""
+    """Read a fitted BaggingClassifier of trees or forests.
+
+    Each tree or forest may use only some of the columns.
+    """
     bags = [
         _bag(_read_averaged(estimator, inner), columns, estimator)
         for inner, columns in zip(estimator.estimators_, estimator.estimators_features_, strict=True)

@@ -63,7 +63,10 @@ def _nodes(predictor: Any, output: int, n_outputs: int, order: NDArray[np.int64]
 
 
 def _column(name: str | None, found: NDArray[Any]) -> Column:
-    """Build a column of categories from ``found``, the categories of the classifier's encoder."""
+    """Build the description of a column of categories.
+
+    ``found`` are the categories of the classifier's encoder.
+    """
     categories = found.tolist()
     labels = [label for label in categories if label is not None and label == label]  # NaN differs from itself
     none = any(label is None for label in categories)
@@ -83,7 +86,7 @@ def _column(name: str | None, found: NDArray[Any]) -> Column:
 
 
 def _columns(estimator: Any) -> tuple[Columns, NDArray[np.int64]]:
-    """Return the columns of the table, and the order in which the classifier's trees number them.
+    """Return the columns, and the order in which trees number them.
 
     The trees number columns of categories first. The second result has the table's position of each number.
     """

@@ -14,16 +14,19 @@ LARGEST_POWER = math.log(np.finfo(np.float64).max)
 
 
 def exp(x: Floats) -> Floats:
-    """Compute the exponential function with the C library, as LightGBM and CatBoost do.
+    """Compute the exponential function with the C library.
 
-    The result of ``np.exp`` may differ in the last bit.
+    LightGBM and CatBoost do so. The result of ``np.exp`` may differ in the last bit.
     """
     powers = [math.exp(power) if power <= LARGEST_POWER else math.inf for power in x.ravel().tolist()]
     return np.array(powers, dtype=np.float64).reshape(x.shape)
 
 
 def logistic(scores: Floats, steepness: float) -> Floats:
-    """Compute ``1 / (1 + exp(-steepness * scores))`` with this formula, as both libraries do."""
+    """Compute the logistic function as LightGBM and CatBoost do.
+
+    The result is rounded as by the formula ``1 / (1 + exp(-steepness * scores))``.
+    """
     with np.errstate(over="ignore"):
         return 1.0 / (1.0 + exp(-steepness * scores))
 

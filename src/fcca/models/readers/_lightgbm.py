@@ -35,7 +35,9 @@ LARGEST_DECISION = 15
 
 
 class _SavedLightGBM(NamedTuple):
-    """The parsed text of a saved booster, with the trees up to its best iteration.
+    """The parsed text of a saved booster.
+
+    It contains the trees up to the best iteration.
 
     Attributes
     ----------
@@ -90,12 +92,12 @@ class _SavedLightGBM(NamedTuple):
         )
 
     def numbers(self, key: str, dtype: Any) -> NDArray[Any]:
-        """Return the numbers in the entry ``key`` of all trees, in one array."""
+        """Return the numbers in the entry ``key`` of all trees."""
         return np.array(" ".join(tree[key] for tree in self.trees if key in tree).split(), dtype=dtype)
 
 
 def _without_tail(trees: list[str]) -> list[str]:
-    """Remove what follows the text of the last tree: the parameters of the training."""
+    """Remove the training parameters, which follow the text of the last tree."""
     return [tree.split("\nend of trees", 1)[0] for tree in trees]
 
 
@@ -167,7 +169,7 @@ def _largest_sent_left(native: Floats) -> Floats:
 
 
 def _missing_left(native: Floats, decision: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return, for each node, whether a missing value goes to the left child.
+    """Return whether each node sends missing values to its left child.
 
     If the column had missing values in training, they go to the default child of the node. Otherwise, a missing value is
     treated like 0. In a node that splits by category, a missing value goes to the right.
@@ -178,9 +180,9 @@ def _missing_left(native: Floats, decision: NDArray[np.int64]) -> NDArray[np.boo
 
 
 def _check_zeros(native: Floats, decision: NDArray[np.int64]) -> None:
-    """Check that nodes that treat zero as missing still send zero to the side of their cut.
+    """Check the nodes that treat zero as a missing value.
 
-    Only then is a cut enough to describe the node.
+    They must send zero to the same child as the numbers around zero. Only then is a cut enough to describe the node.
     """
     zero_is_missing = (decision >> MISSING_SHIFT == MISSING_IS_ZERO) & (decision & CATEGORICAL == 0)
     if np.any(zero_is_missing & (((decision & DEFAULT_LEFT) > 0) != (native >= 0))):
@@ -188,7 +190,10 @@ def _check_zeros(native: Floats, decision: NDArray[np.int64]) -> None:
 
 
 def _sets(saved: _SavedLightGBM, decision: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return, for each node that splits by category, the category codes that go to its left child."""
+    """Return the category codes that go to the left child.
+
+    The result has an entry for each node that splits by category.
+    """
     sets = []
     end = 0
     for tree in saved.trees:
@@ -312,7 +317,10 @@ def _link(saved: _SavedLightGBM) -> Link:
 
 
 class LightGBMBooster(NativeClassifier):
-    """A booster of ``lightgbm.train`` as a classifier that predicts the labels 0, 1, …"""
+    """A booster of ``lightgbm.train`` as a scikit-learn classifier.
+
+    It predicts the labels 0, 1, ….
+    """
 
     @property
     def n_features_in_(self) -> int:
@@ -321,7 +329,7 @@ class LightGBMBooster(NativeClassifier):
 
     @property
     def classes_(self) -> NDArray[np.generic]:
-        """The class labels: 0, 1, …, as in the training data of LightGBM."""
+        """The class labels of the training data: 0, 1, …."""
         return np.arange(max(2, self.booster.num_model_per_iteration()))
 
     def _feature_names(self) -> list[str] | None:
@@ -332,7 +340,7 @@ class LightGBMBooster(NativeClassifier):
         _check_objective(_SavedLightGBM.of(self.booster, n_iterations=1).objective)
 
     def predict(self, X: Any) -> NDArray[np.generic]:
-        """Predict the class with the largest probability, the first one in a tie."""
+        """Predict the class with the largest probability; the first in a tie."""
         predicted: NDArray[np.generic] = np.argmax(self.predict_proba(X), axis=1)
         return predicted
 

@@ -1,4 +1,7 @@
-"""Read OneVsRestClassifier, and the link of linear models that are fitted one class against the rest."""
+"""Read OneVsRestClassifier.
+
+:class:`EachAgainstRest` is also the link of linear models with one classifier per class.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class EachAgainstRest(Link):
-    """One score per class, from a classifier of this class against all others.
+    """One score per class: this class against all others.
 
     Attributes
     ----------
@@ -50,7 +53,7 @@ class EachAgainstRest(Link):
         return probabilities
 
     def ranking(self, scores: Floats) -> Floats:
-        """Compute one number per class. The class with the largest number is predicted."""
+        """Compute one number per class. The largest determines the predicted class."""
         if self.by_probability:
             each = [link.both_classes(scores[:, k])[:, 1] for k, link in enumerate(self.links)]
             scores = np.column_stack(each).astype(np.float64)
@@ -62,7 +65,10 @@ class EachAgainstRest(Link):
 
 @cache
 def _answers_last_of_equals() -> bool:
-    """Return True if the installed scikit-learn predicts the last class in a tie."""
+    """Return True if scikit-learn predicts the last class in a tie.
+
+    This depends on the installed version.
+    """
     equals = OneVsRestClassifier(DummyClassifier()).fit(np.zeros((3, 1)), [0, 1, 2])
     return bool(equals.predict(np.zeros((1, 1)))[0] == 2)
 
@@ -80,7 +86,7 @@ def _refused(estimator: Any, inner: Any, why: str) -> UnsupportedModelError:
 
 
 def _one_score(estimator: Any, inner: Any, model: Model) -> Model:
-    """Convert the model of one class against all others to a model with a single score."""
+    """Convert a model of one class against others to a single score."""
     if model.n_outputs == 1:
         return model
     if not isinstance(model, TreeEnsemble) or not isinstance(model.link, Share) or model.n_outputs != 2:

@@ -36,7 +36,10 @@ INTEGERS = {9: np.int8, 10: np.uint8, 11: np.int16, 13: np.int32}
 
 @dataclass(frozen=True)
 class XGBoostLogistic(Logistic):
-    """A single score, the log-odds of the second class. XGBoost computes a float32 probability."""
+    """A single score: the log-odds of the second class, in XGBoost.
+
+    XGBoost computes the probability, in float32.
+    """
 
     objective: str = "binary:logistic"
 
@@ -47,9 +50,10 @@ class XGBoostLogistic(Logistic):
 
 @dataclass(frozen=True)
 class SinglePrecisionLogistic(Logistic):
-    """A single score, the log-odds of the second class. SciPy computes a float32 probability.
+    """A single score: the log-odds of the second class, in XGBoostBooster.
 
-    :class:`XGBoostBooster` does so for boosters with the objective ``binary:logitraw``.
+    SciPy computes the probability, in float32. :class:`XGBoostBooster` does so for boosters with the objective
+    ``binary:logitraw``.
     """
 
     def second_class(self, score: Floats) -> NDArray[Any]:
@@ -229,7 +233,7 @@ def _transformed(objective: str, margins: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _base_margins(saved: _SavedXGBoost) -> NDArray[np.float32]:
-    """Compute the scores of a row before the first tree, in the rounding of XGBoost."""
+    """Compute the scores before the first tree, rounded as in XGBoost."""
     if saved.n_outputs > 1:
         return np.broadcast_to(np.array(saved.base_score, dtype=np.float32), saved.n_outputs)
     untrained = _untrained(saved.objective, 2, saved.base_score[0])
@@ -264,7 +268,10 @@ def _largest_sent_left(native: NDArray[np.float32]) -> Floats:
 
 
 def _category_nodes(trees: list[dict[str, Any]], roots: NDArray[np.int64]) -> dict[int, NDArray[np.int64]]:
-    """Return, for each node that splits by category, the category codes that go to its right child."""
+    """Return the category codes that go to the right child.
+
+    The result has an entry for each node that splits by category.
+    """
     listed: dict[int, NDArray[np.int64]] = {}
     for root, tree in zip(roots.tolist(), trees, strict=True):
         if tree["categories_nodes"]:
@@ -388,7 +395,10 @@ def _read(booster: Any, saved: _SavedXGBoost, classes: NDArray[np.generic]) -> T
 
 
 class XGBoostBooster(NativeClassifier):
-    """A booster of ``xgboost.train`` as a classifier that predicts the labels 0, 1, …"""
+    """A booster of ``xgboost.train`` as a scikit-learn classifier.
+
+    It predicts the labels 0, 1, ….
+    """
 
     @property
     def n_features_in_(self) -> int:
@@ -397,7 +407,7 @@ class XGBoostBooster(NativeClassifier):
 
     @property
     def classes_(self) -> NDArray[np.generic]:
-        """The class labels: 0, 1, …, as in the training data of XGBoost."""
+        """The class labels of the training data: 0, 1, …."""
         return np.arange(max(2, self._parameters()[1]))
 
     def _feature_names(self) -> list[str] | None:
