@@ -42,7 +42,7 @@ class Cells:
     closed : ndarray of shape (n_cells,) or None
         True for cells without training values that no change may enter, except with a rule Integer or Grid.
     distances : Distances or None
-        The distance of each change; None before the distances are computed from the training rows.
+        How the distances of changes are measured. None before this is known from the training rows.
     """
 
     first_cut: NDArray[np.int64]
@@ -93,7 +93,7 @@ class Cells:
         return self.cuts[self.first_cut[j] : self.first_cut[j + 1]]
 
     def n_cells(self) -> NDArray[np.int64]:
-        """Number of cells of each feature."""
+        """Return the number of cells of each feature."""
         return np.diff(self.first_cut) + 1
 
     def as_core(self) -> _core.Cells:

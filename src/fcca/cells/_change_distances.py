@@ -21,14 +21,14 @@ class Distances:
     Attributes
     ----------
     unit : ndarray of shape (n_features,), or None
-        The difference of two numbers that has the distance 1, for each numeric column. None stands for the range of the
+        For each numeric column, the difference between two numbers whose distance is 1. None stands for the range of the
         column's training values.
     unordered : float
         Distance of a change that neither rises nor falls: a new category, a missing value that is filled in, or another
         column of a one-hot group that becomes 1.
     ranks : tuple of (values, ranks) per feature, or None
-        If given, the distance of two numbers is the difference of their ranks. Ranks are linear between the given values,
-        and constant below the first and above the last one. A feature whose list of values is empty uses ``unit``.
+        If given, the distance between two numbers is the difference of their ranks. Ranks are linear between the given
+        values, and constant below the first and above the last one. A feature whose list of values is empty uses ``unit``.
     """
 
     unit: Floats | None = None

@@ -33,14 +33,17 @@ def label_in_words(label: Any) -> str:
 
 
 def condition_in_words(name: str, kind: str, threshold: float, labels: Sequence[Any] | None) -> str:
-    """Describe a condition, such as ``RM > 6.94`` or ``purpose in {"car", "tv"}``."""
+    """Return the text of a condition.
+
+    Examples are ``RM > 6.94`` and ``purpose in {"car", "tv"}``.
+    """
     return _in_words(name, kind, threshold, labels, (">", "=", "in", "is missing"))
 
 
 def negation_in_words(
     name: str, kind: str, threshold: float, labels: Sequence[Any] | None, *, may_be_missing: bool = False
 ) -> str:
-    """Describe the negation of a condition, such as ``RM ≤ 6.94``.
+    """Return the text of a negated condition, such as ``RM ≤ 6.94``.
 
     With ``may_be_missing``, the negation of ``x > t`` ends in "or missing", because a missing value is not above t.
     """
@@ -61,7 +64,7 @@ def smaller_side(codes: Iterable[int], n_categories: int) -> Codes:
     """Return the smaller of a set of codes and its complement.
 
     Both split the rows in the same way, so the smaller one represents the split. If both have the same size, the result is
-    the one without code 0.
+    the one without code 0. The result is sorted.
     """
     inside = sorted(set(codes))
     if 2 * len(inside) < n_categories or (2 * len(inside) == n_categories and inside[0] != 0):

@@ -54,7 +54,7 @@ class Bounds(OneColumn):
     ) -> None:
         rule = f"Bounds({checked_name('Bounds', name)!r})"
         if by is not None and (low is not None or high is not None or relative):
-            raise InvalidInputError(f"{rule}: give either 'by', or 'low' and 'high'. Use two rules for both.")
+            raise InvalidInputError(f"{rule}: give either 'by', or 'low' and 'high'. To use all of them, give two rules.")
         if by is not None and (isinstance(by, str) or not isinstance(by, Sequence) or len(by) != 2):
             raise InvalidInputError(f"{rule}: 'by' must be two numbers, such as (-5, 5), got {by!r}.")
         given = (low, high) if by is None else (by[0], by[1])
@@ -70,7 +70,7 @@ class Bounds(OneColumn):
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:
         """Return the lowest and highest value that each row may change to.
 
-        ``own`` holds the values of the rows in the rule's column. If a bound depends on a missing value, it is NaN.
+        ``own`` holds the values of the rows in the rule's column. A bound that depends on a missing value is NaN.
         """
         low, high = (self.low, self.high) if self.by is None else self.by
         start, unit = (own, np.abs(own)) if self.relative else (0.0 if self.by is None else own, 1.0)

@@ -84,7 +84,8 @@ def holds(rules: Iterable[Constraint], columns: Columns, before: Floats, after: 
 def broken_by(rules: Iterable[Constraint], columns: Columns, table: Floats) -> pd.DataFrame:
     """List the rules that rows break without any change.
 
-    This is allowed. A search applies such a rule to the row only if it changes a column of the rule.
+    Such rows are allowed, because rules restrict changes only. A search applies the rule to such a row only if it changes
+    a column of the rule.
 
     Parameters
     ----------

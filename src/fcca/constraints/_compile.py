@@ -103,9 +103,10 @@ class LimitsBuilder:
         self._first: dict[tuple[str, int], Constraint] = {}
 
     def earlier(self, subject: str, j: int, rule: Constraint) -> Constraint | None:
-        """Return the first rule on a column's subject, such as its grid.
+        """Return the first rule on a subject of column ``j``.
 
-        Rules use this to find an earlier rule that they contradict. Return None if ``rule`` is the first.
+        The subject is a word such as "grid" or "cost". Rules use this to find an earlier rule that they contradict. Return
+        None if ``rule`` is the first.
         """
         first = self._first.setdefault((subject, j), rule)
         return None if first is rule else first
@@ -120,7 +121,8 @@ class LimitsBuilder:
     def moves_of(self, j: int) -> Floats:
         """Return the cost factors between the categories of column ``j``.
 
-        Rows are the old categories, columns the new ones. Rules change the array in place; infinity forbids a change.
+        The array has one row per old category and one column per new category. Rules change it in place: infinity forbids
+        a change.
         """
         n = len(self.columns[j].categories or ())
         return self.moves.setdefault(j, np.ones((n, n)))

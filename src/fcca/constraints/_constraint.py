@@ -90,19 +90,23 @@ class Constraint(ABC):
         """
 
     def finish(self, limits: LimitsBuilder) -> None:  # noqa: B027, optional
-        """Complete and check the rule after all rules were compiled."""
+        """Complete and check the rule after all rules were compiled.
+
+        Here a rule can add parts that depend on other rules, or raise an error if it contradicts another rule.
+        """
 
     def violations(self, columns: Columns, table: Floats) -> Iterator[Violation]:
         """Find the rows of ``table`` whose values break the rule.
 
-        Whether a row has been changed plays no role here.
+        The rows may be changed or unchanged rows.
         """
         yield from ()
 
     def holds(self, change: Change) -> Bools:
         """Check for each row whether its change obeys the rule.
 
-        By default, a change breaks the rule if the changed row violates it and one of the violation's columns has changed.
+        By default, this follows from the :meth:`violations` of the changed rows. A violation counts only if one of its
+        columns has changed.
         """
         kept = np.ones(len(change.after), dtype=np.bool_)
         for broken in self.violations(change.columns, change.after):
@@ -181,7 +185,7 @@ class Constraint(ABC):
             object.__setattr__(self, name, entry)
 
     def refuse(self, why: str) -> NoReturn:
-        """Raise an InvalidInputError that begins with the rule."""
+        """Raise an InvalidInputError whose message is the rule, followed by ``why``."""
         raise InvalidInputError(f"{self!r}: {why}")
 
     def position(self, name: str, columns: Columns) -> int:

@@ -19,7 +19,7 @@ class _OneDirection(ListOfColumns, abstract=True):
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:
         """Return the lowest and highest value that each row may change to.
 
-        ``own`` holds the present values.
+        ``own`` holds the values of the rows before the change.
         """
         raise NotImplementedError
 
@@ -42,7 +42,10 @@ class _OneDirection(ListOfColumns, abstract=True):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Increasing(_OneDirection):
-    """Allow values of the named numeric columns only to rise."""
+    """Forbid values of the named numeric columns to fall.
+
+    They may rise or stay as they are.
+    """
 
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:
         return own, np.inf
@@ -50,7 +53,10 @@ class Increasing(_OneDirection):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Decreasing(_OneDirection):
-    """Allow values of the named numeric columns only to fall."""
+    """Forbid values of the named numeric columns to rise.
+
+    They may fall or stay as they are.
+    """
 
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:
         return -np.inf, own

@@ -63,7 +63,9 @@ class Limits:
         Positions of the columns of each one-hot group. Exactly one column of a group is 1. Setting another one to 1
         counts as one change.
     linear : tuple of LinearRule
+        Weighted sums of columns with an upper limit.
     implications : tuple of Implication
+        Columns that must rise or fall if another column does.
     """
 
     low: Floats | None = None

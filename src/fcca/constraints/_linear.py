@@ -113,9 +113,9 @@ class Linear(_Sums):
 class Rule(_Sums):
     """Require a linear formula to hold.
 
-    An example is ``Rule("x + 2*y <= 10")``. The formula compares sums of numeric columns with ``<=``, ``>=`` or ``==``, also
-    in chains such as ``0 <= x <= y``. The rule applies to a row only if one of the rule's columns changes. Put a column name
-    in backticks if it has characters other than letters, digits, ``_`` and ``.``.
+    An example is ``Rule("x + 2*y <= 10")``. The formula compares sums of numeric columns with ``<=``, ``>=`` or ``==``.
+    Chains such as ``0 <= x <= y`` are allowed. The rule applies to a row only if one of the rule's columns changes. Put a
+    column name in backticks if it has characters other than letters, digits, ``_`` and ``.``.
     """
 
     text: str

@@ -40,9 +40,9 @@ class OneHot(ListOfColumns):
             j = self.number(name, limits.columns, "A column of categories does not need OneHot.")
             other = limits.earlier("group", j, self)
             if other is not None and other != self:
-                self.refuse(f"column {name!r} is already in {other!r}.")
+                self.refuse(f"column {name!r} is already in {other!r}. Put each column into one OneHot only.")
             if not limits.is_binary[j]:
-                self.refuse(f"column {name!r} has values other than 0 and 1 in the data.")
+                self.refuse(f"column {name!r} has values other than 0 and 1 in the data. Leave it out of OneHot.")
             members.append(j)
         if tuple(members) not in limits.groups:
             limits.groups.append(tuple(members))

@@ -114,7 +114,7 @@ class YamlNode:
         raise InvalidInputError(f"{self.source}, line {self.line}{key}: {why}")
 
     def expected(self, what: str) -> NoReturn:
-        """Raise an InvalidInputError: expected ``what``, got this node."""
+        """Raise an InvalidInputError that says that ``what`` was expected here."""
         given = repr(self.node.value) if self.is_scalar else "a list" if self.is_list else "a mapping"
         self.refuse(f"expected {what}, got {given}.")
 

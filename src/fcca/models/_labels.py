@@ -174,10 +174,10 @@ def _equal_hashes(hashes: Sequence[int], labels: Sequence[Any]) -> NDArray[np.bo
 
 
 def distinct_labels(values: pd.Series[Any]) -> tuple[tuple[Any, ...], bool]:
-    """Return the distinct labels of a column.
+    """Return the distinct labels of a column, and a flag.
 
-    The second result is True if the column has a category dtype. Labels of a category dtype keep their order. All other
-    labels are sorted.
+    The flag is True if the column has a category dtype. Then the labels have the order of the dtype. Otherwise, they are
+    sorted.
     """
     if isinstance(values.dtype, pd.CategoricalDtype):
         return tuple(values.cat.categories.tolist()), True
@@ -304,7 +304,7 @@ def aligned(models: Sequence[TreeEnsemble]) -> tuple[list[TreeEnsemble], Columns
 def named_columns(estimator: Any, n: int, *, missing: bool) -> Columns | None:
     """Return ``n`` numeric columns with the names known to a classifier.
 
-    Return None for columns without names and missing values. ``missing`` tells whether values may be missing.
+    ``missing`` tells whether values may be missing. Return None if there are no names and ``missing`` is False.
     """
     names = getattr(estimator, "feature_names_in_", None)
     if names is None and not missing:

@@ -140,7 +140,7 @@ class Share(Link):
     Attributes
     ----------
     of_first : bool
-        For models with a single score: True if the score is minus the probability of the first class, False if it is the
+        For models with a single score. If True, the score is minus the probability of the first class. If False, it is the
         probability of the second class.
     """
 
@@ -151,7 +151,10 @@ class Share(Link):
         return np.clip(score + 1.0 if self.of_first else score, 0.0, 1.0)
 
     def both_classes(self, score: Floats) -> Floats:
-        """Compute the probabilities of the two classes."""
+        """Return the probabilities of the two classes.
+
+        Raise an UnsupportedModelError if ``of_first`` is True, because their last bit is then unknown.
+        """
         if self.of_first:
             raise UnsupportedModelError(
                 "The model has a decision threshold for its first class, so the last bit of the second class's probability "

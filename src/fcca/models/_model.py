@@ -86,15 +86,15 @@ class Model:
 class LinearModel(Model):
     """A model with linear scores.
 
-    The scores are ``(X - centre) @ coef.T + intercept``. The scores are functions of the columns before any scaling.
+    The scores are ``(X - centre) @ coef.T + intercept``. Here ``X`` holds the columns before any scaling.
 
     Attributes
     ----------
     coef : ndarray of shape (n_outputs, n_features)
     intercept : ndarray of shape (n_outputs,)
     centre : ndarray of shape (n_features,)
-        The centre that a scaler subtracts from each column. Merging it into the intercept would lose digits if the values
-        of a column are close together and far from zero.
+        The centre that a scaler subtracts from each column. It is not merged into the intercept, because this would lose
+        digits of values far from zero.
     effects : dict of int to ndarray of shape (n_categories, n_outputs)
         For a column of categories, what each category adds to the scores. The coefficients of the column are 0.
     missing : ndarray of shape (n_features, n_outputs) or None
@@ -131,7 +131,8 @@ class LinearModel(Model):
 class TreeBlock(NamedTuple):
     """Consecutive trees of an ensemble that the classifier sums separately.
 
-    The block adds ``sum of its leaf vectors / divisor * weight`` to the scores, before the division for all trees.
+    The block adds ``sum of its leaf vectors / divisor * weight`` to the scores. The scores are then divided by the divisor
+    of the ensemble.
     """
 
     n_trees: int
@@ -156,7 +157,7 @@ class TreeEnsemble(Model, Nodes):
         Column that an inner node tests; -1 for a leaf.
     threshold : ndarray of shape (n_nodes,)
         The largest float64 that the classifier sends to the left child. So ``x <= threshold`` in float64 is exactly the
-        test of the classifier, even if it compares in float32 or with ``<``.
+        test of the classifier. The classifier itself may compare in float32 or with ``<``.
     native_threshold : ndarray of shape (n_nodes,)
         The threshold that the classifier stores, for display.
     left, right : ndarray of shape (n_nodes,)

@@ -128,8 +128,8 @@ def _find(estimator: Any) -> tuple[str, Reader | None]:
             return name, None
     raise UnsupportedModelError(
         f"{type(estimator).__name__} is not supported. Supported classifiers: {', '.join(supported_models())}. They may "
-        "also be behind encoders, imputers and scalers in a Pipeline, inside a parameter search such as GridSearchCV, or in "
-        "FrozenEstimator. For trained boosters of xgboost.train, lightgbm.train and catboost.CatBoost, use "
+        "also come after encoders, imputers and scalers in a Pipeline, or be inside a parameter search such as GridSearchCV "
+        "or inside a FrozenEstimator. For trained boosters of xgboost.train, lightgbm.train and catboost.CatBoost, use "
         "fcca.models.as_classifier(booster), or CounterfactualExplainer(booster, X)."
     )
 
@@ -145,7 +145,8 @@ def unwrapped(estimator: Any) -> Any:
 def check_supported(estimator: Any) -> None:
     """Check that a classifier is supported, fitted or not.
 
-    :func:`read_model` can read it after fitting. Raise an UnsupportedModelError otherwise.
+    A supported classifier can be converted by :func:`read_model` after fitting. For all others, raise an
+    UnsupportedModelError.
     """
     name, reader = _find(estimator)
     if reader is not None:
@@ -196,9 +197,10 @@ def weight_parameters(estimator: Any, weight: Any) -> dict[str, Any]:
 
 
 def read_part(estimator: Any) -> Model:
-    """Read a fitted classifier, such as a part of an ensemble.
+    """Convert a fitted classifier to a :class:`Model`.
 
-    Unlike :func:`read_model`, accept a classifier that was fitted on a single class.
+    The classifier may be a part of an ensemble. Unlike :func:`read_model`, this function accepts a classifier fitted on
+    a single class.
     """
     name, reader = _find(estimator)
     if reader is None or not reader.checks_fitted:
@@ -219,8 +221,8 @@ def read_model(estimator: Any, decision_threshold: float | None = None) -> Model
     Parameters
     ----------
     estimator : fitted classifier
-        A classifier of one of the classes in :func:`supported_models`. It may also be the last step of a Pipeline with
-        encoders, imputers and scalers, or be inside a parameter search or a FrozenEstimator.
+        A classifier of one of the classes in :func:`supported_models`. It may be the last step of a Pipeline with encoders,
+        imputers and scalers. It may also be inside a parameter search or a FrozenEstimator.
     decision_threshold : float or None, default=None
         For two classes: predict the second class if its probability is at least this threshold, as with
         :func:`fcca.models.decide_at`. None uses the predictions of the classifier.

@@ -52,7 +52,7 @@ def objects_in(model: Any) -> Iterator[Any]:
 def _with_columns(model: Any) -> Iterator[tuple[Any, int]]:
     """Iterate over ``model`` and all objects inside it, with column counts.
 
-    This is the ``n_features_in_`` of the nearest estimator around the object, or 0.
+    The column count of an object is the ``n_features_in_`` of the nearest estimator around it, or 0.
     """
     seen: set[int] = set()
     pending: list[tuple[Any, int]] = [(model, 0)]

@@ -2,8 +2,8 @@
 
 A skops file names a type and a loader for each object. skops checks that the type is trusted, but not that the loader fits
 the type. Most loaders call the type with arguments from the file. For example, the loader for lists could create a booster
-that reads any file that the author of the skops file names. So here, each loader may only create the types that it is made
-for.
+from the name of any file. The booster would then read that file. So here, each loader may only create the types that it is
+made for.
 """
 
 from __future__ import annotations

@@ -62,8 +62,8 @@ def try_in_child(load: Load, path: Path, content: bytes, what: str) -> None:
     Raises
     ------
     InvalidInputError, UnsupportedModelError
-        The errors of ``load`` in the child process. An InvalidInputError is also raised if the child process crashes,
-        exceeds the time limit, or needs too much memory for the size of the file.
+        The errors of ``load`` in the child process. An InvalidInputError is also raised if the child process crashes
+        or exceeds a limit. The limits grow with the size of the file.
     MemoryError
         If the child process failed, and this process may use less memory than the child process was allowed to.
     """

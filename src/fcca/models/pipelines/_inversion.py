@@ -165,7 +165,7 @@ class FittedSteps:
     def _closed(self, inner: Model, values: dict[int, NDArray[Any]], columns: Columns) -> Model:
         """Fill in category labels that the classifier did not keep.
 
-        They are the labels that the steps pass to the classifier, given in ``values``.
+        The labels are in ``values``: the steps pass these values to the classifier.
         """
         for o, given in values.items():
             column = None if inner.columns is None else inner.columns[o]
@@ -223,8 +223,8 @@ class FittedSteps:
     def _at_missing(self, columns: Columns, missing: list[int]) -> list[tuple[list[int], Table]]:
         """Compute the output columns for missing values in raw columns ``missing``.
 
-        If the steps reject this row, the columns are divided into halves, each with another row. Return the groups of
-        columns that the steps accept, each with its output columns.
+        All of these columns are missing in one row. If the steps reject this row, the columns are divided into two halves,
+        with a row for each. Return the groups of columns that the steps accept, each with its output columns.
         """
         row = np.zeros((1, self.n))
         row[0, missing] = np.nan
@@ -433,7 +433,7 @@ def _trees_of_raw_columns(steps_before: FittedSteps) -> TreeEnsemble:
 def _without_single(model: TreeEnsemble, single: NDArray[np.int8]) -> TreeEnsemble:
     """Remove the nodes that send all rows to the same child.
 
-    ``single`` is 1 for nodes that send all rows to the left, 0 to the right, and -1 for all other nodes.
+    ``single`` is 1 if a node sends all rows to the left, and 0 if to the right. For all other nodes, it is -1.
     """
     target = np.arange(len(model.feature))
     # Children may be numbered before or after their parents, so repeat until nothing changes.

@@ -82,7 +82,7 @@ def prepared(estimator: Any, columns: Columns) -> Any:
     -------
     classifier
         A scikit-learn Pipeline with a clone of the estimator as its last step. The estimator itself is returned if it needs
-        no preparation: if it is fitted and frozen, if it is a pipeline with encoders or imputers, or if the table has
+        no preparation. This is so if it is fitted and frozen, or has encoders or imputers. It is also so if the table has
         neither categories nor missing values.
 
     Examples

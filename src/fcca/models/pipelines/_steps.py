@@ -62,8 +62,8 @@ class Trace:
     encoded : bool
         Whether the output is a number that encodes a category.
     slope, centre, offset : float
-        If the output is neither constant nor encoded, it is ``slope * (x - centre) + offset`` of the raw value x, up to
-        rounding.
+        The output for the raw value x is ``slope * (x - centre) + offset``, up to rounding. Only used if the output is
+        neither constant nor encoded.
     exact : bool
         Whether this formula is exact: the slope is a power of two, and centre and offset are 0.
     """
@@ -103,9 +103,9 @@ class Trace:
 
 @dataclass
 class RawColumnFacts:
-    """What the steps know about labels and missing values.
+    """What the steps of a pipeline know about the raw columns.
 
-    Raw columns are given by position.
+    These facts are about labels and missing values. Raw columns are given by position.
 
     Attributes
     ----------
@@ -333,7 +333,7 @@ def check_step(step: Any) -> None:
     if getattr(step, "clip", False):
         raise UnsupportedModelError("MinMaxScaler(clip=True) is not supported. Use clip=False.")
     if getattr(step, "transformer_weights", None):
-        raise UnsupportedModelError(f"{name}(transformer_weights=...) is not supported. Leave the weights out.")
+        raise UnsupportedModelError(f"{name}(transformer_weights=...) is not supported. Leave out transformer_weights.")
     for inner in _inner_steps(step):
         check_step(inner)
 
@@ -375,7 +375,7 @@ def step_weights(step: Any, weight: Any, *, routed: bool = True) -> dict[str, An
     if not has_fit_parameter(step, "sample_weight"):
         what = "min_frequency and max_categories count" if counted else f"{name} counts"
         raise UnsupportedModelError(
-            f"{name} does not support sample_weight, but {what} rows. Use "
+            f"{name} does not support sample_weight: {what} rows without weights. Use "
             f"{'OneHotEncoder without them' if 'Encoder' in name else 'StandardScaler or MinMaxScaler'}, or fit the "
             "pipeline yourself and wrap it in a FrozenEstimator."
         )

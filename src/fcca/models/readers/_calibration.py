@@ -116,7 +116,7 @@ def _with_one_score(model: Model) -> Model:
 
 
 def read(estimator: Any) -> Model:
-    """Read a fitted CalibratedClassifierCV."""
+    """Convert a fitted CalibratedClassifierCV to a model with a single score."""
     calibrated = estimator.calibrated_classifiers_
     inner = calibrated[0].estimator
     if any(other.estimator is not inner for other in calibrated):

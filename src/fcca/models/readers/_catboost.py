@@ -69,7 +69,7 @@ def _refuse_statistics() -> None:
 
 
 def read(estimator: Any) -> TreeEnsemble:
-    """Read a fitted CatBoostClassifier."""
+    """Convert a fitted CatBoostClassifier to a TreeEnsemble."""
     loss = _loss(estimator)
     _check_loss(loss)
     saved = _saved(estimator)
@@ -127,7 +127,7 @@ def read(estimator: Any) -> TreeEnsemble:
 
 
 def read_native(classifier: Any) -> TreeEnsemble:
-    """Read a ``catboost.CatBoost`` inside a :class:`CatBoostModel`."""
+    """Convert the ``catboost.CatBoost`` inside a :class:`CatBoostModel` to a TreeEnsemble."""
     return read(classifier.booster)
 
 

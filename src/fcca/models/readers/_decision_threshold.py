@@ -192,9 +192,9 @@ def _inside(estimator: Any) -> Any:
 
 
 def read(estimator: Any) -> Model:
-    """Read a fitted classifier with a decision threshold.
+    """Convert a fitted classifier with a decision threshold to a Model.
 
-    This is a FixedThresholdClassifier, a TunedThresholdClassifierCV or the result of :func:`decide_at`.
+    The classifier is a FixedThresholdClassifier, a TunedThresholdClassifierCV or the result of :func:`decide_at`.
     """
     if isinstance(estimator, DecidedAt):
         return with_decision_threshold(read_part(_inside(estimator.estimator)), estimator.threshold)

@@ -51,7 +51,7 @@ def check(estimator: Any) -> None:
 
 
 def read(estimator: Any) -> TreeEnsemble:
-    """Read a fitted ExplainableBoostingClassifier."""
+    """Convert a fitted ExplainableBoostingClassifier to a TreeEnsemble."""
     pairs = [term for term in estimator.term_features_ if len(term) > 1]
     if pairs:
         names = [" × ".join(estimator.feature_names_in_[j] for j in pair) for pair in pairs]

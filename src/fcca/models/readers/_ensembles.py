@@ -59,7 +59,7 @@ def _check_voter(owner: Any, inner: Any) -> None:
 def _read_averaged(owner: Any, inner: Any) -> TreeEnsemble:
     """Read ``inner``, whose probabilities must be unweighted averages over leaves of trees.
 
-    Raise an error that names ``owner``, the ensemble around it, otherwise.
+    Otherwise, raise an error that names ``owner``, the ensemble around ``inner``.
     """
     model = read_part(inner)
     if not isinstance(model, TreeEnsemble) or not isinstance(model.link, Share) or model.n_outputs != len(model.classes):
@@ -108,7 +108,7 @@ def check_adaboost(estimator: Any) -> None:
 
 
 def read_adaboost(estimator: Any) -> TreeEnsemble:
-    """Read a fitted AdaBoostClassifier of single trees.
+    """Convert a fitted AdaBoostClassifier of single trees to a TreeEnsemble.
 
     Each tree votes for the class that it predicts. Its leaves hold these votes, times the tree's weight.
     """
@@ -145,8 +145,8 @@ def check_bagging(estimator: Any) -> None:
 def _bag(model: TreeEnsemble, columns: NDArray[np.integer[Any]], estimator: Any) -> TreeEnsemble:
     """Extend the model of one bag to all columns and classes.
 
-    ``estimator`` is the BaggingClassifier. The inner classifier may have been fitted on some columns and classes only.
-    ``columns`` are their positions.
+    ``estimator`` is the BaggingClassifier. The classifier of a bag may have been fitted on some columns and
+    classes only. ``columns`` are the positions of these columns in the table.
     """
     value = np.zeros((len(model.value), len(estimator.classes_)))
     # The labels of the inner classifiers are positions in the classes of the ensemble.
@@ -166,7 +166,7 @@ def _sizes_of_jobs(n: int, n_jobs: int | None) -> list[int]:
 
 
 def read_bagging(estimator: Any) -> TreeEnsemble:
-    """Read a fitted BaggingClassifier of trees or forests.
+    """Convert a fitted BaggingClassifier of trees or forests to a TreeEnsemble.
 
     Each tree or forest may use only some of the columns.
     """
@@ -218,7 +218,7 @@ def weights_voting(estimator: Any, weight: Any) -> dict[str, Any]:
 
 
 def read_voting(estimator: Any) -> TreeEnsemble:
-    """Read a fitted VotingClassifier.
+    """Convert a fitted VotingClassifier to a TreeEnsemble.
 
     With ``voting="soft"``, the classifiers inside must be trees or forests. With ``voting="hard"``, they must be single
     trees.

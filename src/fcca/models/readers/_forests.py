@@ -14,10 +14,10 @@ from fcca.models.readers._sklearn_trees import join_trees
 
 
 def read(estimator: Any) -> TreeEnsemble:
-    """Read a fitted decision tree or forest of scikit-learn.
+    """Convert a fitted decision tree or forest of scikit-learn to a TreeEnsemble.
 
-    With ``n_jobs`` above 1, a forest adds up its trees in an order that differs between calls, so the last bit of a
-    probability may differ. The model uses the order of ``n_jobs=1``.
+    With ``n_jobs`` above 1, the order in which a forest adds up its trees differs between calls. So the last bit of a
+    probability may differ, too. The model uses the order of ``n_jobs=1``.
     """
     if estimator.n_outputs_ > 1:
         raise UnsupportedModelError(

@@ -24,7 +24,7 @@ def check(estimator: Any) -> None:
 
 
 def read(estimator: Any) -> TreeEnsemble:
-    """Read a fitted GradientBoostingClassifier."""
+    """Convert a fitted GradientBoostingClassifier to a TreeEnsemble."""
     check(estimator)
     stages = estimator.estimators_  # (stages, outputs)
     n_outputs = stages.shape[1]

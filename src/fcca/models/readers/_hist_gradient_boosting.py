@@ -103,7 +103,7 @@ def _columns(estimator: Any) -> tuple[Columns, NDArray[np.int64]]:
 
 
 def read(estimator: Any) -> TreeEnsemble:
-    """Read a fitted HistGradientBoostingClassifier."""
+    """Convert a fitted HistGradientBoostingClassifier to a TreeEnsemble."""
     n_outputs = estimator.n_trees_per_iteration_
     columns, order = _columns(estimator)
     predictors = [

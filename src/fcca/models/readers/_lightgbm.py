@@ -138,13 +138,13 @@ def _refuse_zero_as_missing() -> None:
 
 
 def read(estimator: Any) -> TreeEnsemble:
-    """Read a fitted LGBMClassifier."""
+    """Convert a fitted LGBMClassifier to a TreeEnsemble."""
     _check_predict(estimator.get_params())
     return _read(estimator.booster_, estimator.classes_)
 
 
 def read_native(classifier: Any) -> TreeEnsemble:
-    """Read the result of ``lightgbm.train`` inside a :class:`LightGBMBooster`."""
+    """Convert the booster inside a :class:`LightGBMBooster` to a TreeEnsemble."""
     return _read(classifier.booster, classifier.classes_)
 
 

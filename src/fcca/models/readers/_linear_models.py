@@ -16,7 +16,7 @@ from fcca.models.readers._one_vs_rest import EachAgainstRest
 
 
 def read(estimator: Any) -> LinearModel:
-    """Read a fitted linear classifier.
+    """Convert a fitted linear classifier to a LinearModel.
 
     The model has a single score for two classes, and one score per class for more than two.
     """
@@ -65,7 +65,7 @@ def _link_of_two(estimator: Any) -> Link:
 
 
 def read_svc(estimator: Any) -> LinearModel:
-    """Read a fitted SVC with ``kernel="linear"`` and two classes."""
+    """Convert a fitted, linear SVC of two classes to a LinearModel."""
     check_svc(estimator)
     if len(estimator.classes_) > 2:
         raise UnsupportedModelError(

@@ -95,7 +95,7 @@ def _one_score(estimator: Any, inner: Any, model: Model) -> Model:
 
 
 def read(estimator: Any) -> Model:
-    """Read a fitted OneVsRestClassifier.
+    """Convert a fitted OneVsRestClassifier to a Model.
 
     The model has one score per class, except for two classes, where it has a single score.
     """

@@ -152,7 +152,7 @@ def check(estimator: Any) -> None:
 
 
 def read(estimator: Any) -> TreeEnsemble:
-    """Read a fitted XGBClassifier."""
+    """Convert a fitted XGBClassifier to a TreeEnsemble."""
     _check_missing(estimator)
     booster = estimator.get_booster()
     saved = _SavedXGBoost.of(booster)
@@ -165,7 +165,7 @@ def read(estimator: Any) -> TreeEnsemble:
 
 
 def read_native(classifier: Any) -> TreeEnsemble:
-    """Read the result of ``xgboost.train`` inside an :class:`XGBoostBooster`."""
+    """Convert the booster inside an :class:`XGBoostBooster` to a TreeEnsemble."""
     saved = _SavedXGBoost.of(classifier.booster)
     model = _read(classifier.booster, saved, classifier.classes_)
     return replace(model, link=SinglePrecisionLogistic(), boundary=0.0) if saved.objective == "binary:logitraw" else model
@@ -252,8 +252,8 @@ def _leaf_values(
 ) -> NDArray[np.float32]:
     """Compute what each leaf adds to the score.
 
-    Without ``weight``, this is the value of the leaf. The booster DART adds and then subtracts the base score, and
-    multiplies the rounded difference by the weight of the tree.
+    Without ``weight``, this is the value of the leaf. The booster DART first adds and subtracts the base score.
+    Then it multiplies the rounded difference by the weight of the tree.
     """
     return value if weight is None else ((base + value) - base) * weight
 
