@@ -278,7 +278,7 @@ def switches(n=200, seed=0, gaps=0):
 def test_rules_between_columns_are_refused_on_columns_that_switch_together(rule):
     X, y = switches()
     model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(X, y)
-    with pytest.raises(InvalidInputError, match="whose columns switch together"):
+    with pytest.raises(InvalidInputError, match="whose columns change together"):
         CounterfactualExplainer(model, X, constraints=[OneHot("a", "b", "c"), rule])
 
 
@@ -299,7 +299,7 @@ def test_a_group_with_a_missing_member_does_not_change():
 def test_a_grid_too_fine_to_matter_is_refused(step):
     X, y = switches()
     model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(X, y)
-    with pytest.raises(InvalidInputError, match="is too fine for this column"):
+    with pytest.raises(InvalidInputError, match="is too small for the range of this column"):
         CounterfactualExplainer(model, X, constraints=[Grid("x", step=step)])
 
 

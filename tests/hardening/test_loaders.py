@@ -136,7 +136,7 @@ def test_an_archive_that_would_unpack_to_gigabytes_is_refused(tmp_path):
         for _ in range(1100):
             member.write(bytes(2**20))
     assert path.stat().st_size < 2**21
-    with pytest.raises(InvalidInputError, match="unpacked"):
+    with pytest.raises(InvalidInputError, match="after unpacking, which is too large"):
         load_model(path)
 
 

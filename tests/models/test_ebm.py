@@ -144,7 +144,7 @@ def test_unknown_numeric_categories_are_named():
     X = as_numbers(rng, mixed_table(0)[0])
     model = read_model(build_with_categories(rng, X, mixed_table(0)[1]))
     X[0, 1] = 98.5
-    with pytest.raises(InvalidInputError, match=r"98\.5 of column 1 is an unknown category"):
+    with pytest.raises(InvalidInputError, match=r"The category 98\.5 in column 1 is unknown"):
         labelled(model, X)
 
 

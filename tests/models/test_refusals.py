@@ -55,7 +55,7 @@ SOFT, HARD = {"voting": "soft"}, {"voting": "hard"}
         ),
         (VotingClassifier([("a", TREE), ("b", FOREST)], **HARD), "voting='soft'"),
         (CalibratedClassifierCV(FOREST), "ensemble=False"),
-        (CalibratedClassifierCV(FOREST, ensemble=True, cv=4), "4 different models"),
+        (CalibratedClassifierCV(FOREST, ensemble=True, cv=4), "4 different classifiers"),
         (FixedThresholdClassifier(KNeighborsClassifier()), "KNeighborsClassifier"),
         (TunedThresholdClassifierCV(SVC(kernel="rbf")), "kernel='linear'"),
         (SVC(kernel="rbf"), "kernel='linear'"),
@@ -131,15 +131,15 @@ def test_unsupported_fitted_models_are_refused():
     X, y = three_classes()
     with pytest.raises(UnsupportedModelError, match="3 classes"):
         read_model(SVC(kernel="linear").fit(X, y))
-    with pytest.raises(UnsupportedModelError, match="2 columns of labels"):
+    with pytest.raises(UnsupportedModelError, match="a y with 2 columns, but one column is expected"):
         read_model(RandomForestClassifier(2).fit(X, np.column_stack([y, y])))
-    with pytest.raises(UnsupportedModelError, match="2 columns of labels"):
+    with pytest.raises(UnsupportedModelError, match="a y with 2 columns, but one column is expected"):
         read_model(DecisionTreeClassifier().fit(X, np.column_stack([y, y])))
     with pytest.raises(UnsupportedModelError, match="fitted on a single class"):
         read_model(DecisionTreeClassifier().fit(X, np.zeros(len(X))))
     with pytest.raises(UnsupportedModelError, match="3 classes"):
         read_model(CalibratedClassifierCV(FOREST, ensemble=False, cv=2).fit(X, y))
-    with pytest.raises(UnsupportedModelError, match="2 different models"):
+    with pytest.raises(UnsupportedModelError, match="2 different classifiers"):
         read_model(CalibratedClassifierCV(FOREST, cv=2).fit(X, y > 0))
     with pytest.raises(UnsupportedModelError, match="averages of leaves"):
         read_model(BaggingClassifier(GradientBoostingClassifier(n_estimators=2), 2).fit(X, y))

@@ -122,12 +122,12 @@ def changed(array, position, value):
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("left", 10**6, "outside of its nodes"),
-        ("right", -5, "outside of its nodes"),
+        ("left", 10**6, "a node of a tree has a child that does not exist"),
+        ("right", -5, "a node of a tree has a child that does not exist"),
         ("left", 0, "do not form a tree"),
-        ("feature", 6, "outside of the 6 columns"),
-        ("threshold", np.nan, "not a number"),
-        ("value", np.inf, "not finite"),
+        ("feature", 6, "a column that does not exist, as there are 6 columns"),
+        ("threshold", np.nan, "a threshold that is NaN"),
+        ("value", np.inf, "a leaf value that is NaN or infinite"),
     ],
 )
 def test_trees_that_do_not_end_in_leaves_are_refused(name, value, words):

@@ -1,4 +1,7 @@
-"""Cells: intervals between cuts or groups of categories, with their training values."""
+"""Cells: intervals between cuts, or groups of categories.
+
+The black box treats all values in a cell alike. Each cell knows the smallest and the largest training value inside it.
+"""
 
 from __future__ import annotations
 
@@ -19,27 +22,27 @@ NUMBERS, NUMBERS_WITH_MISSING, CATEGORIES = 0, 1, 2
 
 @dataclass
 class Cells:
-    """Cuts per feature, and the training range per cell.
+    """The cuts of each feature, and the training values per cell.
 
-    The searches need nothing else from the training data, so it can be observed in chunks.
+    Most searches need nothing else from the training data, so the training rows can come in chunks.
 
     Attributes
     ----------
     first_cut, cuts : ndarray
-        All cuts, and the position of each feature's first one.
+        The cuts of all features, one feature after the other, and the position of each feature's first cut.
     smallest, largest : ndarray of shape (n_cells,)
-        Range of the training values of each cell; NaN for an empty cell.
+        Smallest and largest training value in each cell; NaN for a cell without training values.
     code_cell : dict of int to ndarray
-        For a column of categories, the cell of each code. The last code stands for missing values. The cuts of such a
-        column only number its cells.
+        For a column of categories, the cell of each category code. The last code stands for missing values. The cuts of
+        such a column (0.5, 1.5, …) have no meaning except to number its cells.
     code_count : dict of int to ndarray
-        Number of training rows per code.
+        For a column of categories, the number of training rows with each code.
     has_missing : ndarray of shape (n_features,)
-        Columns of numbers with a cell for missing values, behind a last cut at infinity.
+        True for numeric columns with a cell for missing values. This cell lies behind a last cut at infinity.
     closed : ndarray of shape (n_cells,) or None
-        Empty cells that no move may enter, except on a grid.
+        True for cells without training values that no change may enter, except with a rule Integer or Grid.
     distances : Distances or None
-        Distances of moves; None before they are measured.
+        How the distances of changes are measured. None before this is known from the training rows.
     """
 
     first_cut: NDArray[np.int64]
@@ -54,7 +57,15 @@ class Cells:
 
     @classmethod
     def from_cuts(cls, cuts_by_feature: Sequence[Floats], code_cell: Mapping[int, Codes] | None = None) -> Cells:
-        """Build empty cells from sorted, distinct cuts and cells of categories."""
+        """Build cells without training values.
+
+        Parameters
+        ----------
+        cuts_by_feature : sequence of ndarray
+            The sorted, distinct cuts of each feature.
+        code_cell : mapping of int to ndarray, optional
+            For each column of categories, the cell of each category code.
+        """
         cuts_by_feature = list(cuts_by_feature)
         for j, cell in (code_cell or {}).items():
             cuts_by_feature[j] = np.arange(cell.max(initial=0)) + 0.5
@@ -71,7 +82,10 @@ class Cells:
 
     @property
     def first_cell(self) -> NDArray[np.int64]:
-        """Position of each feature's first cell. A feature has one cell more than cuts."""
+        """Position of each feature's first cell.
+
+        A feature has one more cell than it has cuts.
+        """
         return self.first_cut + np.arange(self.n_features + 1)
 
     def cuts_of(self, j: int) -> Floats:
@@ -79,11 +93,11 @@ class Cells:
         return self.cuts[self.first_cut[j] : self.first_cut[j + 1]]
 
     def n_cells(self) -> NDArray[np.int64]:
-        """Number of cells of each feature."""
+        """Return the number of cells of each feature."""
         return np.diff(self.first_cut) + 1
 
     def as_core(self) -> _core.Cells:
-        """Convert the cells for the core."""
+        """Return the cells as an object of the C++ core."""
         m = self.n_features
         kinds = first_code = code_cell = None
         if self.code_cell or self.has_missing is not None:
@@ -111,7 +125,10 @@ class Cells:
         )
 
     def observe(self, X: Floats) -> Cells:
-        """Observe training rows and return self. Missing categories are given by their code."""
+        """Widen the ranges of the cells to contain these training rows.
+
+        Return self. In columns of categories, missing values are given by the last code, not by NaN.
+        """
         _core.widen_cells(X, self.as_core(), self.smallest, self.largest)
         for ends in (self.smallest, self.largest):
             ends += 0.0  # turns -0.0 into 0.0: otherwise the sign would depend on the order of the rows
@@ -120,7 +137,7 @@ class Cells:
         return self
 
     def __add__(self, other: Cells) -> Cells:
-        """Combine the training values of two chunks of a table."""
+        """Combine the cells of two chunks of a table."""
         return replace(
             self,
             smallest=np.fmin(self.smallest, other.smallest),
@@ -129,25 +146,31 @@ class Cells:
         )
 
     def of(self, X: Floats) -> Codes:
-        """Find the cell of every value, numbered per feature."""
+        """Return the number of the cell of each value of ``X``.
+
+        The cells of each feature are numbered from 0.
+        """
         found = np.empty(X.shape, dtype=np.int32)
         _core.find_cells(X, self.as_core(), found)
         return found
 
     @property
     def box_low(self) -> Floats:
-        """Training minimum of each feature; NaN for categories."""
+        """Smallest training value of each feature; NaN for columns of categories."""
         low: Floats = np.fmin.reduceat(self.smallest, self.first_cell[:-1])
         return low
 
     @property
     def box_high(self) -> Floats:
-        """Training maximum of each feature; NaN for categories."""
+        """Largest training value of each feature; NaN for columns of categories."""
         high: Floats = np.fmax.reduceat(self.largest, self.first_cell[:-1])
         return high
 
     def with_missing_cells(self, columns: NDArray[np.bool_]) -> Cells:
-        """Add a cell for missing values to some features."""
+        """Add a cell for missing values to some features.
+
+        The mask ``columns`` marks these features.
+        """
         if not columns.any():
             return self
         at = np.flatnonzero(columns)
@@ -162,7 +185,11 @@ class Cells:
         )
 
     def within(self, coarser: Cells) -> Cells:
-        """Close the empty cells inside coarser cells that hold training values."""
+        """Close empty cells inside coarser cells that are not empty.
+
+        A cell is empty if it has no training values. No change may enter a closed cell. ``coarser`` has a subset of these
+        cuts.
+        """
         closed = np.isnan(self.smallest)
         for j in range(self.n_features):
             mine = slice(self.first_cell[j], self.first_cell[j + 1])
@@ -172,7 +199,10 @@ class Cells:
         return replace(self, closed=closed)
 
     def index_of(self, feature: NDArray[np.int32], cut: Floats) -> NDArray[np.int64]:
-        """Find the positions in ``cuts`` of cuts given by feature and value."""
+        """Return the positions in ``self.cuts`` of the given cuts.
+
+        A cut is given by its feature and its value.
+        """
         owner = np.repeat(np.arange(self.n_features), np.diff(self.first_cut))
         both = np.lexsort((np.concatenate([self.cuts, cut]), np.concatenate([owner, feature])))
         rank = np.cumsum(both < len(self.cuts)) - 1
@@ -181,9 +211,18 @@ class Cells:
         return position[len(self.cuts) :]
 
     def last_crossed(self, feature: Codes, origin: Floats, landing: Floats, cut: Floats) -> Floats:
-        """Find the cut that each move crosses last; NaN if it crosses none.
+        """Find the last cut that each change crosses.
 
-        For categories and missing values, the given ``cut`` is returned.
+        The result is NaN for a change that crosses no cut.
+
+        Parameters
+        ----------
+        feature : ndarray of shape (n_changes,)
+            The column of each change.
+        origin, landing : ndarray of shape (n_changes,)
+            The value before and after each change.
+        cut : ndarray of shape (n_changes,)
+            Returned unchanged for columns of categories, and for values that were missing.
         """
         cuts = cut.copy()
         for j in np.unique(feature):
@@ -197,7 +236,13 @@ class Cells:
         return cuts
 
     def values_around(self) -> tuple[Floats, Floats]:
-        """Find the nearest training values below and above each cut; NaN if there is none."""
+        """Find the training values that are closest to each cut.
+
+        Returns
+        -------
+        below, above : ndarray of shape (n_cuts,)
+            The largest training value below, and the smallest above each cut. NaN if there is no such value.
+        """
         below, above = np.full(len(self.cuts), np.nan), np.full(len(self.cuts), np.nan)
         for j in range(self.n_features):
             cuts = slice(self.first_cut[j], self.first_cut[j + 1])

@@ -1,4 +1,7 @@
-"""Distances of changes, in the unit of each column."""
+"""Distances between the old and the new value of a change.
+
+Each column has a unit of distance.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,19 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Distances:
-    """Units of distance of the columns.
+    """How the distance of a change is measured in each column.
 
     Attributes
     ----------
     unit : ndarray of shape (n_features,), or None
-        Unit of each column of numbers. None stands for the range of the training values.
+        For each numeric column, the difference between two numbers whose distance is 1. None stands for the range of the
+        column's training values.
     unordered : float
-        Distance of a change without direction: another category, a filled-in missing value, a switch of a one-hot group.
+        Distance of a change that neither rises nor falls: a new category, a missing value that is filled in, or another
+        column of a one-hot group that becomes 1.
     ranks : tuple of (values, ranks) per feature, or None
-        If given, distances of numbers are differences of ranks. Ranks are linear between these values and constant beyond
-        them. A feature without values uses its unit.
+        If given, the distance between two numbers is the difference of their ranks. Ranks are linear between the given
+        values, and constant below the first and above the last one. A feature whose list of values is empty uses ``unit``.
     """
 
     unit: Floats | None = None
@@ -31,7 +36,19 @@ class Distances:
     ranks: tuple[tuple[Floats, Floats], ...] | None = None
 
     def between(self, j: int, x0: float, to: Floats, width: float) -> Floats:
-        """Compute the distances from a number to other values of its column."""
+        """Compute the distances from ``x0`` to other values of its column.
+
+        Parameters
+        ----------
+        j : int
+            Position of the column.
+        x0 : float
+            The old value.
+        to : ndarray
+            The new values.
+        width : float
+            Range of the column's training values, the unit if ``unit`` is None.
+        """
         if self.ranks is not None and len(self.ranks[j][0]):
             values, ranks = self.ranks[j]
             far: Floats = np.abs(_rank_of(to, values, ranks) - _rank_of(np.array(x0), values, ranks))
@@ -41,7 +58,7 @@ class Distances:
         return far
 
     def as_core(self) -> dict[str, Any]:
-        """Return the arguments of the core's cells."""
+        """Return the distances as keyword arguments of ``_core.Cells``."""
         found: dict[str, Any] = {"unit": self.unit, "unordered": self.unordered}
         if self.ranks is None:
             return found
@@ -54,7 +71,10 @@ class Distances:
 
 
 def _rank_of(x: Floats, values: Floats, ranks: Floats) -> Floats:
-    """Interpolate ranks. Unlike with np.interp, the result never decreases, even after rounding."""
+    """Interpolate the ranks of ``x`` between ``values``.
+
+    Unlike with ``np.interp``, a larger x never gets a smaller rank, even after rounding.
+    """
     below = np.clip(np.searchsorted(values, x, side="right") - 1, 0, len(values) - 2)
     part = np.clip((x - values[below]) / (values[below + 1] - values[below]), 0.0, 1.0)
     found: Floats = np.minimum(ranks[below + 1], ranks[below] + part * (ranks[below + 1] - ranks[below]))

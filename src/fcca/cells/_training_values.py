@@ -1,4 +1,4 @@
-"""Training values beyond the cells: medians, categories and the rows themselves."""
+"""The training rows or their statistics, in addition to the cells."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class TrainingValues:
-    """References to the training rows, or their statistics.
+    """The training rows or, if they are not kept, statistics.
 
     Attributes
     ----------
     chunks : list of ndarray, or None
-        The rows; None if they are not kept.
+        The rows, in one or more arrays. None if the rows are not kept.
     medians : dict of int to float
-        Medians of columns of numbers, if rows are not kept.
+        The median of each numeric column, by position. Used if the rows are not kept.
     codes : dict of int to ndarray
-        Codes that occur in columns of categories, if rows are not kept.
+        The codes that occur in each column of categories, by position. Used if the rows are not kept.
     """
 
     chunks: list[Floats] | None = field(default_factory=list)
@@ -32,31 +32,34 @@ class TrainingValues:
     codes: dict[int, Floats] = field(default_factory=dict)
 
     def rows(self) -> Sequence[Floats]:
-        """Return the rows, in chunks."""
+        """Return the training rows, in chunks.
+
+        Raise an InvalidInputError if they are not kept.
+        """
         if self.chunks is None:
             raise InvalidInputError(
                 "Rules between columns (sums, implications, one-hot groups) and plausibility need all rows at once, but the "
-                "rows came in chunks, which are not kept. Leave out these rules and plausibility, or use fit."
+                "rows came in chunks, which are not kept. Leave out these rules and plausibility, or pass all rows to fit."
             )
         return self.chunks
 
     def column(self, j: int) -> Floats:
-        """Return all values of a column."""
+        """Return the training values of column ``j``."""
         return np.concatenate([chunk[:, j] for chunk in self.rows()])
 
     def distinct(self, j: int) -> Floats:
-        """Return the distinct values of a column, sorted, without missing values."""
+        """Return the sorted, distinct training values of column ``j``, without missing values."""
         if self.chunks is None and j in self.codes:
             return self.codes[j]
         column = self.column(j)
         return np.unique(column[~np.isnan(column)])
 
     def median(self, j: int) -> float:
-        """Compute the median of a column of numbers, without missing values."""
+        """Return the median of column ``j``, ignoring missing values."""
         if self.chunks is None and j in self.medians:
             return self.medians[j]
         return float(np.nanmedian(self.column(j)))
 
     def without_rows(self) -> TrainingValues:
-        """Copy the statistics without the rows."""
+        """Return a copy with the medians and codes, without the rows."""
         return TrainingValues(None, dict(self.medians), dict(self.codes))

@@ -1,4 +1,4 @@
-"""Conditions on single columns: their text, their binary columns and their JSON."""
+"""Conditions such as ``age > 30``: text, JSON and binary columns."""
 
 from fcca.conditions._binarize import binarized
 from fcca.conditions._document import JSON_FORMAT, LARGEST, read_document, written_document

@@ -1,4 +1,4 @@
-"""Compute binary columns from conditions."""
+"""Compute binary columns: 1 where a condition holds, 0 elsewhere."""
 
 from __future__ import annotations
 
@@ -23,16 +23,23 @@ def binarized(
     n_categories: Mapping[int, int],
     names: Sequence[str],
 ) -> NDArray[np.int8]:
-    """Compute one binary column per condition from an encoded table.
+    """Compute one binary column per condition.
 
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features)
+        The table. Categories are given as codes, missing values as NaN.
     feature, kind, threshold, codes : one entry per condition
+        Position of the column; "cut", "set" or "missing"; the threshold of a cut; the category codes of a set.
     n_categories : mapping of int to int
-        Number of categories of each column with a set.
+        Number of categories of each column that has a condition of the kind "set".
     names : sequence of str
         Names of the columns, for error messages.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_conditions)
+        1 where the condition holds, otherwise 0.
     """
     out = np.empty((len(X), len(feature)), dtype=np.int8)
     if (kind == "cut").all():
@@ -55,9 +62,10 @@ def binarized(
 def _memberships(
     j: int, feature: NDArray[np.int32], codes: Sequence[tuple[int, ...] | None], n: int
 ) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
-    """Return the sets of a column and their members.
+    """Return the "set" conditions on column ``j``, and their members.
 
-    The last line is for missing values.
+    The first result has the positions of the conditions, the second is a table. The table has one row per category code and
+    one column per condition: 1 if the set contains the category. An additional last row, for missing values, is 0.
     """
     conditions = np.array([at for at in np.flatnonzero(feature == j).tolist() if codes[at] is not None], dtype=np.intp)
     member = np.zeros((n + 1, len(conditions)), dtype=np.int8)
@@ -67,7 +75,7 @@ def _memberships(
 
 
 def _whole_codes(x: Floats, n: int, name: str) -> NDArray[np.intp]:
-    """Convert codes to positions; missing values get position n."""
+    """Convert the category codes ``x`` to integers; a missing value becomes ``n``."""
     code = np.where(np.isnan(x), n, x)
     wrong = (code != np.floor(code)) | (code < 0) | ((code >= n) & ~np.isnan(x))
     if wrong.any():

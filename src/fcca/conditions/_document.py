@@ -1,7 +1,8 @@
 """A threshold table as a JSON document.
 
-Tables of cuts on plain numbers are written in version 1, which every version of fcca reads. Version 2 adds categories and
-missing values of columns, sets of categories, and ``is missing``.
+The format has two versions. Version 1, which every version of fcca reads, holds conditions ``x > t`` on plain numbers.
+Version 2 adds conditions ``x in {…}`` and ``x is missing``, and the categories of columns. The oldest possible version is
+written.
 """
 
 from __future__ import annotations
@@ -33,7 +34,19 @@ def written_document(
     labels: Sequence[Sequence[Any] | None],
     columns: Columns | None,
 ) -> str:
-    """Write a threshold table as a JSON document."""
+    """Return the JSON document of a threshold table.
+
+    Parameters
+    ----------
+    feature_names : sequence of str
+        Names of all columns.
+    arrays : dict of str to list
+        The arrays of the table, such as ``kind``, ``feature`` and ``threshold``, with one entry per condition.
+    labels : sequence
+        For each condition, the categories of its set, or None.
+    columns : Columns or None
+        Categories and missing values of the columns; None for plain numbers.
+    """
     is_plain = columns is None and all(kind == "cut" for kind in arrays["kind"])
     entries = zip(*(arrays[name] for name in ("kind", *NUMBERS)), labels, strict=True)
     document: dict[str, Any] = {
@@ -48,7 +61,8 @@ def written_document(
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     except ValueError as error:
         raise InvalidInputError(
-            "The table has a number that is not finite, which JSON cannot hold. Counts and cuts must be finite."
+            "The threshold table has a number that is not finite (NaN or infinity), which JSON cannot hold. Counts and cuts "
+            "must be finite."
         ) from error
     if len(text) > LARGEST:
         raise InvalidInputError(
@@ -97,12 +111,12 @@ def _written_label(label: Any) -> str | int | float | bool:
 
 
 def read_document(text: Any) -> tuple[Any, ...]:
-    """Read the fields of a ThresholdTable, in their order.
+    """Read a JSON document into the arguments of ``ThresholdTable``, in their order.
 
     Parameters
     ----------
     text : str or bytes
-        The document. The order of the conditions is checked by ThresholdTable.
+        The document. This function does not check the order of the conditions: ThresholdTable does.
 
     Raises
     ------

@@ -9,17 +9,25 @@ Floats = NDArray[np.float64]
 
 
 def leaders(threshold: Floats, count: Floats, tolerance: float) -> NDArray[np.int64]:
-    """Find the threshold of a column that absorbs each threshold.
+    """Find the threshold that each threshold is merged into: its leader.
 
-    The threshold crossed most often absorbs all thresholds closer than the tolerance. This repeats with the remaining
-    thresholds. In the end, no two thresholds are closer together than the tolerance. Returns one position per threshold.
+    The threshold with the largest count becomes a leader. All thresholds whose distance to it is below the tolerance are
+    merged into it. This repeats with the remaining thresholds. In the end, no two leaders are closer to each other than
+    the tolerance.
 
     Parameters
     ----------
     threshold : ndarray of shape (n,)
-        Sorted.
+        The sorted thresholds of one column.
     count : ndarray of shape (n,)
+        How many counterfactuals cross each threshold.
     tolerance : float
+        Smallest distance between two thresholds that are not merged. 0 merges nothing.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The position of the leader of each threshold. A leader is merged into itself.
     """
     leader_of = np.arange(len(threshold))
     if not tolerance > 0:

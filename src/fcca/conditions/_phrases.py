@@ -1,4 +1,4 @@
-"""Conditions as readable strings, and codes of sets of categories."""
+"""Write conditions as readable text, and represent sets of categories by codes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ Codes = tuple[int, ...]
 
 
 def label_in_words(label: Any) -> str:
-    """Format a category, in quotes unless it is a number."""
+    """Format a category for display.
+
+    Strings are put in quotes, numbers and booleans are not.
+    """
     if isinstance(label, (bool, np.bool_)):
         return str(bool(label))
     if isinstance(label, Real):
@@ -30,16 +33,19 @@ def label_in_words(label: Any) -> str:
 
 
 def condition_in_words(name: str, kind: str, threshold: float, labels: Sequence[Any] | None) -> str:
-    """Describe a condition, such as ``RM > 6.94`` or ``purpose in {"car", "tv"}``."""
+    """Return the text of a condition.
+
+    Examples are ``RM > 6.94`` and ``purpose in {"car", "tv"}``.
+    """
     return _in_words(name, kind, threshold, labels, (">", "=", "in", "is missing"))
 
 
 def negation_in_words(
     name: str, kind: str, threshold: float, labels: Sequence[Any] | None, *, may_be_missing: bool = False
 ) -> str:
-    """Describe the negation of a condition.
+    """Return the text of a negated condition, such as ``RM ≤ 6.94``.
 
-    For numbers that may be missing, it ends in "or missing".
+    With ``may_be_missing``, the negation of ``x > t`` ends in "or missing", because a missing value is not above t.
     """
     text = _in_words(name, kind, threshold, labels, ("≤", "≠", "not in", "is not missing"))
     return f"{text} or missing" if kind == "cut" and may_be_missing else text
@@ -55,9 +61,10 @@ def _in_words(name: str, kind: str, threshold: float, labels: Sequence[Any] | No
 
 
 def smaller_side(codes: Iterable[int], n_categories: int) -> Codes:
-    """Return the smaller of a set and its complement, sorted.
+    """Return the smaller of a set of codes and its complement.
 
-    Both make the same split, so one of them represents it. If both have the same size, it is the one without code 0.
+    Both split the rows in the same way, so the smaller one represents the split. If both have the same size, the result is
+    the one without code 0. The result is sorted.
     """
     inside = sorted(set(codes))
     if 2 * len(inside) < n_categories or (2 * len(inside) == n_categories and inside[0] != 0):
@@ -66,9 +73,15 @@ def smaller_side(codes: Iterable[int], n_categories: int) -> Codes:
 
 
 def codes_of(name: str, categories: Sequence[Any] | None, labels: Iterable[Any]) -> Codes:
-    """Return the sorted codes of a column's labels; unknown labels raise InvalidInputError."""
+    """Return the sorted codes of a set of categories.
+
+    ``labels`` are categories of the column ``name``. Raise InvalidInputError if a label is unknown, or if the set is empty
+    or contains all categories.
+    """
     if categories is None:
-        raise InvalidInputError(f"Column {name!r} holds numbers, so it cannot have a set of categories. Give a threshold.")
+        raise InvalidInputError(
+            f"Column {name!r} holds numbers, but the condition is a set of categories. Give a threshold."
+        )
     known = {label: code for code, label in enumerate(categories)}
     given = list(labels)
     unknown = [label for label in given if label not in known]
@@ -84,15 +97,19 @@ def codes_of(name: str, categories: Sequence[Any] | None, labels: Iterable[Any])
 
 
 def common_columns(one: Columns | None, other: Columns | None) -> Columns | None:
-    """Join the columns of two tables, which must have the same categories."""
+    """Combine the descriptions of the columns of two threshold tables.
+
+    The columns must have the same categories in both tables. In the result, a column may have missing values if it may
+    have them in one of the tables.
+    """
     if one is None or other is None:
         return other if one is None else one
     joined = []
     for mine, its in zip(one.columns, other.columns, strict=True):
         if mine.categories != its.categories:
             raise InvalidInputError(
-                f"Only tables with the same categories can be added. Column {mine.name!r} has {mine.categories} in one and "
-                f"{its.categories} in the other."
+                f"Only threshold tables with the same categories can be added. Column {mine.name!r} has the categories "
+                f"{mine.categories} in one table and {its.categories} in the other."
             )
         joined.append(replace(mine, missing=mine.missing or its.missing))
     return Columns(tuple(joined))

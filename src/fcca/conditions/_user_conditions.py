@@ -1,4 +1,4 @@
-"""Read conditions from the user's list."""
+"""Read conditions that users give as pairs, such as ``("age", 30)``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fcca.tables import Columns
 
 
 def user_pair(given: Any) -> tuple[str, Any]:
-    """Return the column and the condition of an entry of the user's list."""
+    """Check a pair, and return its column and its condition."""
     if isinstance(given, (str, bytes, dict)) or not isinstance(given, Sequence) or len(given) != 2:
         raise InvalidInputError(f"Expected pairs of a column and a threshold, such as ('age', 30), got {given!r}.")
     return given[0], given[1]
@@ -21,7 +21,19 @@ def user_pair(given: Any) -> tuple[str, Any]:
 def user_condition(
     columns: Columns | None, feature: int, name: str, given: Any
 ) -> tuple[str, float, tuple[Any, ...] | None]:
-    """Return the kind, threshold and categories of an entry of the user's list."""
+    """Return the kind, the threshold and the categories of a condition.
+
+    Parameters
+    ----------
+    columns : Columns or None
+        Categories of the columns; None if they are unknown.
+    feature : int
+        Position of the column.
+    name : str
+        Name of the column, for error messages.
+    given : object
+        A number ``t`` for ``x > t``, a category or a set of categories, or None for ``x is missing``.
+    """
     if given is None:
         return "missing", np.nan, None
     if isinstance(given, (set, frozenset, list, tuple)):
@@ -41,6 +53,6 @@ def user_condition(
         ) from error
     if not np.isfinite(number):
         raise InvalidInputError(
-            f"Condition ({name!r}, {given!r}): a threshold must be a finite number. Leave out open ends."
+            f"Condition ({name!r}, {given!r}): a threshold must be a finite number. Leave out infinite thresholds."
         )
     return "cut", number, None

@@ -1,4 +1,4 @@
-"""Rules that a counterfactual must keep.
+"""Rules that every counterfactual must obey.
 
 Rules restrict changes only. A value that does not change is accepted even if it violates a rule.
 
@@ -9,10 +9,10 @@ Examples
 ...     Immutable("sex", "birthplace"),                   # stay as they are
 ...     Increasing("age"),                                # rises or stays
 ...     Decreasing("debt"),                               # falls or stays
-...     Bounds("income", low=0, high=90_000),             # in this range once it changes
-...     Bounds("rent", low=-0.2, high=0.2, relative=True),  # at most 20 % less or more
-...     Bounds("age", by=(0, 5)),                         # at most 5 more
-...     Integer("children"),                              # whole
+...     Bounds("income", low=0, high=90_000),             # in this range if it changes
+...     Bounds("rent", low=-0.2, high=0.2, relative=True),  # falls or rises by at most 20 %
+...     Bounds("age", by=(0, 5)),                         # rises by at most 5
+...     Integer("children"),                              # a whole number if it changes
 ...     Grid("loan", step=500, origin=100),               # 100, 600, 1100, …
 ...     Forbidden("job", [("nurse", "clerk")]),           # not from nurse to clerk
 ...     Allowed("housing", {"rents": ["owns"]}),          # only from rents to owns

@@ -10,9 +10,9 @@ from fcca.exceptions import InvalidInputError
 
 
 def checked_name(rule: str, name: Any) -> str:
-    """Check the name of a column and return it."""
+    """Check that a column name is a non-empty string, and return it."""
     if not isinstance(name, str) or not name:
-        raise InvalidInputError(f"{rule} takes names of columns, got {name!r}.")
+        raise InvalidInputError(f"{rule} expects the name of a column, a non-empty string, got {name!r}.")
     return name
 
 
@@ -24,14 +24,17 @@ def checked_number(rule: str, argument: str, value: Any) -> float:
 
 
 def checked_end(rule: str, argument: str, value: Any) -> float | None:
-    """Check the end of an interval; None and infinity are open ends."""
+    """Check the lower or upper end of an interval, and return it.
+
+    Return None if the interval has no such end: the given value is None or infinite.
+    """
     if value is None or (isinstance(value, Real) and math.isinf(value)):
         return None
     return checked_number(rule, argument, value)
 
 
 def shown(number: float | None) -> str:
-    """Format a number without a needless decimal: ``2``, not ``2.0``."""
+    """Format a number for the ``repr`` of a rule: ``2``, not ``2.0``."""
     if number is None:
         return "None"
     return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)

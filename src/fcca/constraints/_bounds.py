@@ -1,4 +1,4 @@
-"""Numbers with bounds: fixed, relative, or on the change."""
+"""The rule Bounds: the lowest and highest value after a change."""
 
 from __future__ import annotations
 
@@ -21,11 +21,21 @@ from fcca.tables import Columns
 
 @dataclass(frozen=True, init=False, repr=False)
 class Bounds(OneColumn):
-    """Require a number to stay between ``low`` and ``high`` when it changes.
+    """Require a number that changes to be between ``low`` and ``high``.
 
-    None is an open end. With ``relative=True``, both are shares of the row's absolute value: -0.2 and 0.2 allow at most
-    20 % down or up. The value -10 may then move between -12 and -8. ``by=(-5, 5)`` bounds the change instead: at most 5
-    down or up.
+    None means that there is no bound on this side. Give either ``low`` and ``high``, or ``by``.
+
+    Parameters
+    ----------
+    name : str
+        A numeric column.
+    low, high : float or None
+        The smallest and the largest value after a change.
+    relative : bool, default=False
+        Whether ``low`` and ``high`` bound the change, as shares of the row's absolute value. With -0.2 and 0.2, a value
+        may fall or rise by at most 20 %: the value -10 may change to any value from -12 to -8.
+    by : pair of float or None
+        Bounds of the change itself: with ``(-5, 5)``, a value may fall or rise by at most 5.
     """
 
     low: float | None = None
@@ -44,9 +54,9 @@ class Bounds(OneColumn):
     ) -> None:
         rule = f"Bounds({checked_name('Bounds', name)!r})"
         if by is not None and (low is not None or high is not None or relative):
-            raise InvalidInputError(f"{rule}: give either 'by', or 'low' and 'high'. Use two rules for both.")
+            raise InvalidInputError(f"{rule}: give either 'by', or 'low' and 'high'. To use all of them, give two rules.")
         if by is not None and (isinstance(by, str) or not isinstance(by, Sequence) or len(by) != 2):
-            raise InvalidInputError(f"{rule}: 'by' must be two numbers, the largest fall and the largest rise, got {by!r}.")
+            raise InvalidInputError(f"{rule}: 'by' must be two numbers, such as (-5, 5), got {by!r}.")
         given = (low, high) if by is None else (by[0], by[1])
         words = ("low", "high") if by is None else ("by", "by")
         first, last = (checked_end(rule, word, end) for word, end in zip(words, given, strict=True))
@@ -58,9 +68,9 @@ class Bounds(OneColumn):
         self._set(name=name, relative=bool(relative), **ends)
 
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:
-        """Return the lowest and highest value that each row may move to.
+        """Return the lowest and highest value that each row may change to.
 
-        They are NaN if they depend on a missing value.
+        ``own`` holds the values of the rows in the rule's column. A bound that depends on a missing value is NaN.
         """
         low, high = (self.low, self.high) if self.by is None else self.by
         start, unit = (own, np.abs(own)) if self.relative else (0.0 if self.by is None else own, 1.0)
@@ -78,11 +88,15 @@ class Bounds(OneColumn):
         limits.bound(j, low, high)
 
     def _check_range(self, limits: LimitsBuilder, j: int, low: float, high: float) -> None:
-        """Check the bounds against the data and against other bounds."""
+        """Check that the bounds overlap the range of the data.
+
+        They must also overlap earlier Bounds of this column.
+        """
         if low > limits.box_high[j] or high < limits.box_low[j]:
             self.refuse(
                 f"no value of {self.name!r} in the data, from {limits.training_low[j]:g} to {limits.training_high[j]:g}, is "
-                "within the bounds. Changes stay in the range of the data. Check the units, or use Immutable."
+                "within the bounds. Changes stay in the range of the data. Check the units of the bounds. If the column "
+                "must not change, use Immutable."
             )
         if low > limits.least[j][0]:
             limits.least[j] = (low, self)
@@ -90,7 +104,7 @@ class Bounds(OneColumn):
             limits.most[j] = (high, self)
         if limits.least[j][0] > limits.most[j][0]:
             other = limits.most[j][1] if limits.least[j][1] is self else limits.least[j][1]
-            self.refuse(f"contradicts {other!r}: no value is within both.")
+            self.refuse(f"contradicts {other!r}: no value is within the bounds of both rules.")
 
     def holds(self, change: Change) -> Bools:
         j = self.position(self.name, change.columns)
@@ -124,7 +138,10 @@ class Bounds(OneColumn):
 
 
 def _ends_from_yaml(name: str, entry: YamlNode) -> Iterator[dict[str, Any]]:
-    """Yield the arguments of each rule in an entry such as ``{low: 0, by: [-5, 5]}``."""
+    """Yield the arguments of :class:`Bounds` for each rule in a YAML entry.
+
+    The entry ``{low: 0, by: [-5, 5]}`` of the column ``name`` gives two rules.
+    """
     known = ("low", "high", "relative", "by")
     given = {}
     for word, part in entry.mapping("low, high, relative or by"):

@@ -1,4 +1,4 @@
-"""Forbidden and allowed moves between categories."""
+"""The rules Forbidden and Allowed: which categories may change to which."""
 
 from __future__ import annotations
 
@@ -19,7 +19,15 @@ from fcca.exceptions import InvalidInputError
 
 @dataclass(frozen=True, init=False, repr=False)
 class Forbidden(OneColumn):
-    """Forbid changes of a column from one category to another, as pairs ``(from, to)``."""
+    """Forbid a column to change from one category to another.
+
+    Parameters
+    ----------
+    name : str
+        A column that holds categories.
+    pairs : list of pairs
+        The forbidden changes ``(from, to)``.
+    """
 
     pairs: tuple[tuple[Any, Any], ...]
 
@@ -27,7 +35,9 @@ class Forbidden(OneColumn):
         rule = f"Forbidden({checked_name('Forbidden', name)!r})"
         given = list(pairs) if isinstance(pairs, Iterable) and not isinstance(pairs, str | Mapping) else []
         if not given or any(isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2 for pair in given):
-            raise InvalidInputError(f"{rule} takes a list of pairs (from, to), got {pairs!r}.")
+            raise InvalidInputError(
+                f"{rule} expects a list of pairs (from, to), such as [('nurse', 'clerk')], got {pairs!r}."
+            )
         self._set(name=name, pairs=tuple((pair[0], pair[1]) for pair in given))
 
     def compile(self, limits: LimitsBuilder) -> None:
@@ -64,7 +74,13 @@ class Forbidden(OneColumn):
 class Allowed(OneColumn):
     """Allow a category to change only to the categories listed for it.
 
-    A category that is not listed does not change.
+    Parameters
+    ----------
+    name : str
+        A column that holds categories.
+    moves : mapping
+        For each category, the list of categories that it may change to. A category that is not a key of the mapping may
+        not change.
     """
 
     moves: tuple[tuple[Any, tuple[Any, ...]], ...]
@@ -75,14 +91,19 @@ class Allowed(OneColumn):
         if not given or any(
             len(entry) != 2 or isinstance(entry[1], str) or not isinstance(entry[1], Iterable) for entry in given
         ):
-            raise InvalidInputError(f"{rule} takes a mapping {{from: [to, …]}}, got {moves!r}.")
+            raise InvalidInputError(
+                f"{rule} expects a mapping from a category to a list of categories, such as {{'rents': ['owns']}}, got "
+                f"{moves!r}."
+            )
         self._set(name=name, moves=tuple((entry[0], tuple(entry[1])) for entry in given))
 
     def compile(self, limits: LimitsBuilder) -> None:
         j = self.position(self.name, limits.columns)
         other = limits.earlier("allowed", j, self)
         if other is not None and other != self:
-            self.refuse(f"{other!r} already lists the moves of column {self.name!r}. Put all moves into one rule.")
+            self.refuse(
+                f"{other!r} already lists the allowed changes of column {self.name!r}. Put all changes into one rule."
+            )
         codes = [
             [self.code(label, self.name, limits.columns) for label in (start, *ends)] for start, ends in self.moves
         ]  # also checks that the column holds categories
@@ -98,7 +119,9 @@ class Allowed(OneColumn):
             for end in ends:
                 pair = tuple(self.code(label, self.name, limits.columns) for label in (start, end))
                 if pair[0] != pair[1] and np.isinf(moves[pair]):
-                    self.refuse(f"the move from {start!r} to {end!r} is forbidden by another rule. Remove one of them.")
+                    self.refuse(
+                        f"the move from {start!r} to {end!r} is forbidden by another rule. Remove the move or that rule."
+                    )
 
     def holds(self, change: Change) -> Bools:
         j = self.position(self.name, change.columns)

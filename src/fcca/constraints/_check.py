@@ -1,4 +1,7 @@
-"""Check rules on rows, independently of the compiled limits."""
+"""Check whether changed rows obey the rules.
+
+The checks use the rules themselves, not the limits that are compiled from the rules for the searches.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,18 @@ from fcca.tables import Columns
 
 
 class Change:
-    """Rows before and after a change, categories as codes.
+    """Rows before and after a change, as input of :meth:`Constraint.holds`.
 
     Attributes
     ----------
     columns : Columns
+        Names and categories of the columns.
     before, after : ndarray of shape (n_rows, n_features)
+        The rows before and after the change. Categories are given as codes.
     was_missing, is_missing : ndarray of shape (n_rows, n_features)
+        True for values that are missing before and after the change.
     moved : ndarray of shape (n_rows, n_features)
-        Values that differ.
+        True for values that differ before and after the change.
     """
 
     def __init__(self, rules: Iterable[Constraint], columns: Columns, before: Floats, after: Floats) -> None:
@@ -35,7 +41,10 @@ class Change:
 
     @cached_property
     def n_changes(self) -> NDArray[np.int64]:
-        """Changes per row; a group is one change."""
+        """Number of changed columns per row.
+
+        A one-hot group counts as one column.
+        """
         alone = np.ones(self.moved.shape[1], dtype=np.bool_)
         n = np.zeros(len(self.moved), dtype=np.int64)
         for group in self._groups:
@@ -46,18 +55,19 @@ class Change:
 
 
 def holds(rules: Iterable[Constraint], columns: Columns, before: Floats, after: Floats) -> Bools:
-    """Check which changed rows keep all rules.
+    """Check for each row whether its change obeys all rules.
 
     Parameters
     ----------
     rules : iterable of Constraint
     columns : Columns
     before, after : ndarray of shape (n_rows, n_features)
-        The rows before and after the change, categories as codes.
+        The rows before and after the change. Categories are given as codes.
 
     Returns
     -------
     ndarray of shape (n_rows,)
+        True for rows whose change obeys all rules.
     """
     given = check_rules(rules)
     before, after = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
@@ -72,21 +82,23 @@ def holds(rules: Iterable[Constraint], columns: Columns, before: Floats, after: 
 
 
 def broken_by(rules: Iterable[Constraint], columns: Columns, table: Floats) -> pd.DataFrame:
-    """List the rules that rows break before any change.
+    """List the rules that rows break without any change.
 
-    A search ignores such a rule for a row until one of its columns changes.
+    Such rows are allowed, because rules restrict changes only. A search applies the rule to such a row only if it changes
+    a column of the rule.
 
     Parameters
     ----------
     rules : iterable of Constraint
     columns : Columns
     table : ndarray of shape (n_rows, n_features)
-        Categories as codes.
+        The rows. Categories are given as codes.
 
     Returns
     -------
     DataFrame
-        ``row`` (position), ``rule`` and ``why``.
+        One line per broken rule and row. The columns are ``row`` (the position of the row), ``rule``, and ``why`` with the
+        values that break the rule.
     """
     found = [
         (int(row), repr(rule), broken.why(int(row)))

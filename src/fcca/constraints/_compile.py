@@ -1,6 +1,7 @@
-"""Compile rules into the limits of some points.
+"""Compile rules into limits: arrays for the searches.
 
-Every rule compiles itself; see :meth:`Constraint.compile`.
+The arrays hold bounds, costs and grids. Limits belong to given rows, called points here. Each rule adds its part in
+:meth:`Constraint.compile`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def compile_rules(
     *,
     is_binary: Bools | None = None,
 ) -> Limits:
-    """Compile rules into limits for the points of a table.
+    """Compile rules into limits for the points (rows) of a table.
 
     Parameters
     ----------
@@ -31,11 +32,12 @@ def compile_rules(
     columns : Columns
         Names and categories of the columns.
     box_low, box_high : ndarray of shape (n_features,)
-        Smallest and largest training values.
+        Smallest and largest training value of each column.
     table : ndarray of shape (n_points, n_features)
-        The points, categories as codes.
+        The points. Categories are given as codes.
     is_binary : ndarray of shape (n_features,), optional
-        Columns that hold only 0 and 1. By default, the columns whose range is within 0 and 1.
+        True for columns that hold only 0 and 1. By default, the columns whose smallest and largest training values are
+        0 or 1.
 
     Returns
     -------
@@ -44,7 +46,7 @@ def compile_rules(
     Raises
     ------
     InvalidInputError
-        If a rule does not fit the columns or contradicts another one.
+        If a rule does not fit the columns, or contradicts another rule.
     """
     given = check_rules(rules)
     limits = LimitsBuilder(columns, box_low, box_high, table, is_binary)
@@ -56,23 +58,25 @@ def compile_rules(
 
 
 class LimitsBuilder:
-    """The limits of some points, while rules are added.
+    """Collects the parts of all rules and builds the limits from them.
 
-    It also has the attributes of :class:`Limits`, for all points and columns.
+    The builder also has the attributes of :class:`Limits`, but none of its arrays is None.
 
     Attributes
     ----------
     columns : Columns
     table : ndarray of shape (n_points, n_features)
+        The points. Categories are given as codes.
     training_low, training_high : ndarray of shape (n_features,)
-        Smallest and largest training values.
+        Smallest and largest training value of each column.
     box_low, box_high : ndarray of shape (n_features,)
-        The same, widened to contain the points. A change stays between these values.
+        Smallest and largest value among the training values and the points. A change stays between these values.
     is_binary : ndarray of shape (n_features,)
+        True for columns that hold only 0 and 1.
     least, most : list of (float, Constraint or None)
-        Per column, the bounds that apply to all points, each with its rule.
+        For each column, the tightest lower and upper bound that applies to all points, with the rule that sets it.
     between : list of (Constraint, tuple of int)
-        Rules between columns, with the positions of these columns.
+        Rules that relate several columns, with the positions of these columns.
     """
 
     def __init__(self, columns: Columns, low: Floats, high: Floats, table: Floats, is_binary: Bools | None) -> None:
@@ -99,24 +103,32 @@ class LimitsBuilder:
         self._first: dict[tuple[str, int], Constraint] = {}
 
     def earlier(self, subject: str, j: int, rule: Constraint) -> Constraint | None:
-        """Return the first rule on a column's subject, such as its grid.
+        """Return the first rule on a subject of column ``j``.
 
-        Returns None if it is this rule.
+        The subject is a word such as "grid" or "cost". Rules use this to find an earlier rule that they contradict. Return
+        None if ``rule`` is the first.
         """
         first = self._first.setdefault((subject, j), rule)
         return None if first is rule else first
 
     def bound(self, j: int, low: Floats | float, high: Floats | float) -> None:
-        """Tighten the bounds of a column; NaN means no bound."""
+        """Tighten the bounds of column ``j`` to ``low`` and ``high``.
+
+        NaN means no bound.
+        """
         self.low[:, j], self.high[:, j] = np.fmax(self.low[:, j], low), np.fmin(self.high[:, j], high)
 
     def moves_of(self, j: int) -> Floats:
-        """Return the table of moves between the categories of a column."""
+        """Return the cost factors between the categories of column ``j``.
+
+        The array has one row per old category and one column per new category. Rules change it in place: infinity forbids
+        a change.
+        """
         n = len(self.columns[j].categories or ())
         return self.moves.setdefault(j, np.ones((n, n)))
 
     def build(self) -> Limits:
-        """Build the limits; arrays without effect become None."""
+        """Return the limits. An array that restricts nothing is replaced with None."""
         self.frozen |= self.low > self.high
         bounded = np.isfinite(self.low).any() or np.isfinite(self.high).any()
         return Limits(

@@ -28,11 +28,11 @@ class Violation(NamedTuple):
     Attributes
     ----------
     columns : list of int
-        Positions of the columns concerned. A counterfactual breaks the rule once one of them changes.
+        Positions of the columns in the rule. A counterfactual of such a row breaks the rule if one of them changes.
     rows : ndarray of shape (n_rows,)
         True for rows that break the rule.
     why : callable
-        Describes the values of one of these rows.
+        ``why(row)`` describes the values of the row at this position, such as "age is 12, below 18".
     """
 
     columns: list[int]
@@ -42,7 +42,7 @@ class Violation(NamedTuple):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Constraint(ABC):
-    """A rule that a counterfactual must keep.
+    """Base class of the rules that a counterfactual must obey.
 
     Each rule is a frozen dataclass. It implements ``columns``, ``compile``, ``from_yaml`` and either
     ``violations`` or ``holds``. All other attributes have a default. Subclasses register themselves in ``kinds``, except
@@ -55,8 +55,9 @@ class Constraint(ABC):
     yaml_key : str or None
         The rule's key in YAML, by default its ``kind``. None: the rule cannot be written in YAML.
     lands_on : {"nearest", "limits", "any"}
-        The value that a changed number of the rule's columns takes: the nearest training value of the cell it enters, a
-        bound or a grid value of the rule, or any training value of the cell.
+        The value of a number in the rule's columns after a change. A change enters another cell, an interval between two
+        cuts of the black box. ``"nearest"`` is the training value in this cell that is closest to the old value.
+        ``"limits"`` also allows a bound or a grid value of the rule, ``"any"`` each training value in the cell.
     """
 
     kinds: ClassVar[dict[str, type[Constraint]]] = {}
@@ -80,25 +81,32 @@ class Constraint(ABC):
 
     @abstractmethod
     def compile(self, limits: LimitsBuilder) -> None:
-        """Add the rule to the limits, for all points at once.
+        """Add the rule to the limits of all points (rows) in ``limits.table``.
 
         Raises
         ------
         InvalidInputError
-            If the rule does not fit the columns or contradicts an earlier rule.
+            If the rule does not fit the columns, or contradicts an earlier rule.
         """
 
     def finish(self, limits: LimitsBuilder) -> None:  # noqa: B027, optional
-        """Complete and check the rule after all rules were compiled."""
+        """Complete and check the rule after all rules were compiled.
+
+        Here a rule can add parts that depend on other rules, or raise an error if it contradicts another rule.
+        """
 
     def violations(self, columns: Columns, table: Floats) -> Iterator[Violation]:
-        """Find rows whose values break the rule, changed or not."""
+        """Find the rows of ``table`` whose values break the rule.
+
+        The rows may be changed or unchanged rows.
+        """
         yield from ()
 
     def holds(self, change: Change) -> Bools:
-        """Check which changed rows keep the rule, from the rows alone.
+        """Check for each row whether its change obeys the rule.
 
-        By default, these are the rows without a violation.
+        By default, this follows from the :meth:`violations` of the changed rows. A violation counts only if one of its
+        columns has changed.
         """
         kept = np.ones(len(change.after), dtype=np.bool_)
         for broken in self.violations(change.columns, change.after):
@@ -108,12 +116,18 @@ class Constraint(ABC):
     @classmethod
     @abstractmethod
     def from_yaml(cls, node: YamlNode) -> list[Constraint]:
-        """Read the rules under the key ``yaml_key``."""
+        """Build the rules that a YAML node describes.
+
+        The node is the value of the key ``yaml_key``.
+        """
 
     # --- used elsewhere ---------------------------------------------------------------------------------------------------
 
     def needs_all_rows(self, *, is_linear: bool) -> bool:
-        """Return True if the search needs all training rows at once."""
+        """Return True if the rule needs all training rows at once.
+
+        Such a rule cannot be used if the rows come in chunks. ``is_linear`` tells whether the black box is linear.
+        """
         return self.lands_on == "any" and not is_linear
 
     @property
@@ -133,18 +147,18 @@ class Constraint(ABC):
 
     @property
     def cost_factors(self) -> Mapping[str, float]:
-        """Factors on the cost of a change, by column."""
+        """Factors that multiply the cost of a change, by column name."""
         return {}
 
     # --- JSON -------------------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert the rule to lists, strings and numbers for JSON."""
+        """Return the rule as a dictionary for JSON."""
         return {"rule": self.kind, **{field.name: _plain(getattr(self, field.name)) for field in fields(self)}}
 
     @staticmethod
     def from_dict(entries: Mapping[str, Any]) -> Constraint:
-        """Make the rule that :meth:`to_dict` wrote."""
+        """Build a rule from the dictionary that :meth:`to_dict` returns."""
         if not isinstance(entries, Mapping):
             raise InvalidInputError(f"A rule must be a mapping with the entry 'rule', got {entries!r}.")
         kind = entries.get("rule")
@@ -155,12 +169,12 @@ class Constraint(ABC):
         known = {field.name for field in fields(rule)}
         needed = {field.name for field in fields(rule) if field.default is MISSING}
         if not needed <= set(others) <= known:
-            raise InvalidInputError(f"{kind} must have the entries {sorted(known)}, got {sorted(others)}.")
+            raise InvalidInputError(f"The rule {kind!r} must have the entries {sorted(known)}, got {sorted(others)}.")
         return rule.from_fields(others)
 
     @classmethod
     def from_fields(cls, entries: Mapping[str, Any]) -> Constraint:
-        """Make the rule from the fields in its dictionary."""
+        """Build the rule from its fields, the entries of :meth:`to_dict` except ``rule``."""
         return cls(**entries)
 
     # --- helpers for rules ------------------------------------------------------------------------------------------------
@@ -171,29 +185,38 @@ class Constraint(ABC):
             object.__setattr__(self, name, entry)
 
     def refuse(self, why: str) -> NoReturn:
-        """Raise an error that names the rule."""
+        """Raise an InvalidInputError whose message is the rule, followed by ``why``."""
         raise InvalidInputError(f"{self!r}: {why}")
 
     def position(self, name: str, columns: Columns) -> int:
-        """Return the position of a column."""
+        """Return the position of the column ``name``.
+
+        Raise an InvalidInputError if there is no such column.
+        """
         names = columns.names
         if name not in names:
             self.refuse(f"unknown column {name!r}. {close_to(name, names)}")
         return names.index(name)
 
     def positions(self, columns: Columns) -> list[int]:
-        """Return the positions of all columns in the rule."""
+        """Return the positions of the rule's columns in the table."""
         return [self.position(name, columns) for name in self.columns]
 
     def number(self, name: str, columns: Columns, hint: str = "Use Allowed or Forbidden for categories.") -> int:
-        """Return the position of a column that must hold numbers."""
+        """Return the position of the column ``name``, which must be numeric.
+
+        ``hint`` ends the error message for a column of categories.
+        """
         j = self.position(name, columns)
         if columns[j].categories is not None:
             self.refuse(f"column {name!r} holds categories, but the rule is for numbers. {hint}")
         return j
 
     def code(self, label: Any, name: str, columns: Columns) -> int:
-        """Return the code of a category of a column that must hold categories."""
+        """Return the code of the category ``label`` in the column ``name``.
+
+        Raise an error if the column is numeric or does not have this category.
+        """
         categories = columns[self.position(name, columns)].categories
         if categories is None:
             self.refuse(
@@ -208,7 +231,7 @@ class Constraint(ABC):
 
 @dataclass(frozen=True, init=False, repr=False)
 class OneColumn(Constraint, abstract=True):
-    """A rule on one column."""
+    """Base class of rules on a single column."""
 
     name: str
 
@@ -219,14 +242,14 @@ class OneColumn(Constraint, abstract=True):
 
 @dataclass(frozen=True, init=False, repr=False)
 class ListOfColumns(Constraint, abstract=True):
-    """A rule that consists of a list of columns."""
+    """Base class of rules whose only parameters are column names."""
 
     names: tuple[str, ...]
 
     def __init__(self, *names: str) -> None:
         rule = type(self).__name__
         if not names:
-            raise InvalidInputError(f"{rule} takes the names of one or more columns, got none.")
+            raise InvalidInputError(f"{rule} expects the names of one or more columns, but got none.")
         self._set(names=tuple(dict.fromkeys(checked_name(rule, name) for name in names)))
 
     @property
@@ -247,7 +270,10 @@ class ListOfColumns(Constraint, abstract=True):
 
 
 def check_rules(rules: Iterable[Any]) -> tuple[Constraint, ...]:
-    """Check a rule or a list of rules, and return a tuple."""
+    """Check a rule or a list of rules, and return a tuple.
+
+    Raise an InvalidInputError for anything that is not a rule.
+    """
     if isinstance(rules, Constraint):
         return (rules,)
     if isinstance(rules, str) or not isinstance(rules, Iterable):
@@ -261,7 +287,7 @@ def check_rules(rules: Iterable[Any]) -> tuple[Constraint, ...]:
 
 
 def any_of(table: Bools) -> Bools:
-    """Find the rows with at least one True."""
+    """Mark the rows of ``table`` with at least one True."""
     found: Bools = np.logical_or.reduce(table, axis=1)
     return found
 

@@ -1,4 +1,4 @@
-"""Columns that cost more or less to change."""
+"""The rule Cost: a factor on the cost of changing a column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from fcca.exceptions import InvalidInputError
 
 @dataclass(frozen=True, repr=False)
 class Cost(OneColumn):
-    """Make a change of this column cost ``weight`` times as much."""
+    """Multiply the cost of each change of a column by ``weight``.
+
+    Without this rule, the weight of a column is 1.
+    """
 
     weight: float
 
@@ -23,7 +26,8 @@ class Cost(OneColumn):
         weight = checked_number(rule, "weight", self.weight)
         if not 0 < weight <= 1e100:
             raise InvalidInputError(
-                f"{rule}: weight must be above 0 and at most 1e100, got {self.weight!r}. Use Immutable for no change."
+                f"{rule}: weight must be above 0 and at most 1e100, got {self.weight!r}. If the column must not "
+                "change, use Immutable."
             )
         self._set(weight=weight)
 
@@ -35,7 +39,7 @@ class Cost(OneColumn):
         j = self.position(self.name, limits.columns)
         other = limits.earlier("cost", j, self)
         if other is not None and limits.weight[j] != self.weight:
-            self.refuse(f"contradicts {other!r}. Give only one of them.")
+            self.refuse(f"contradicts {other!r}. Give only one Cost for a column.")
         limits.weight[j] = self.weight
 
     @classmethod

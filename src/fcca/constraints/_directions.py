@@ -1,4 +1,4 @@
-"""Numbers that move in one direction only."""
+"""The rules Increasing and Decreasing: changes in one direction only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ class _OneDirection(ListOfColumns, abstract=True):
     lands_on = "limits"
 
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:
-        """Return the lowest and highest value that each row may move to."""
+        """Return the lowest and highest value that each row may change to.
+
+        ``own`` holds the values of the rows before the change.
+        """
         raise NotImplementedError
 
     def compile(self, limits: LimitsBuilder) -> None:
@@ -26,7 +29,8 @@ class _OneDirection(ListOfColumns, abstract=True):
             other = limits.earlier("direction", j, self)
             if other is not None and type(other) is not type(self):
                 self.refuse(
-                    f"contradicts {other!r}: column {name!r} could neither rise nor fall. Use Immutable if intended."
+                    f"contradicts {other!r}: column {name!r} could neither rise nor fall. If this is intended, use "
+                    "Immutable."
                 )
             limits.bound(j, *self.ends(limits.table[:, j]))
 
@@ -38,7 +42,10 @@ class _OneDirection(ListOfColumns, abstract=True):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Increasing(_OneDirection):
-    """Allow these numbers to rise, but not to fall."""
+    """Forbid values of the named numeric columns to fall.
+
+    They may rise or stay as they are.
+    """
 
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:
         return own, np.inf
@@ -46,7 +53,10 @@ class Increasing(_OneDirection):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Decreasing(_OneDirection):
-    """Allow these numbers to fall, but not to rise."""
+    """Forbid values of the named numeric columns to rise.
+
+    They may fall or stay as they are.
+    """
 
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:
         return -np.inf, own

@@ -1,4 +1,4 @@
-"""Columns whose missing values may be filled in."""
+"""The rule Fillable: columns whose missing values may be filled in."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from fcca.constraints._constraint import ListOfColumns
 
 @dataclass(frozen=True, init=False, repr=False)
 class Fillable(ListOfColumns):
-    """Allow missing values of these columns to be filled in.
+    """Allow counterfactuals to fill in missing values of the named columns.
 
-    In all other columns a missing value stays missing.
+    In all other columns, a missing value stays missing.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""Parse formulas of columns and numbers, such as ``x + 2*y <= 10``."""
+"""Parse linear formulas such as ``x + 2*y <= 10``."""
 
 from __future__ import annotations
 
@@ -18,12 +18,16 @@ MOST_PARENTHESES = 50
 
 
 def parsed_formula(text: str) -> tuple[Sum, ...]:
-    """Parse a formula into sums: coefficients by column, and the upper limit."""
+    """Parse a formula into sums with an upper limit.
+
+    Each result ``(coefficients, upper)`` means ``Σ coefficients[name] * x[name] <= upper``. A chain or an equation gives
+    several of them.
+    """
     return _Parser(text).sums()
 
 
 class _Parser:
-    """Parser of one formula, from left to right."""
+    """Recursive parser that reads one formula from left to right."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -32,7 +36,10 @@ class _Parser:
         while text[at:].strip():
             found = TOKEN.match(text, at)
             if found is None:
-                self._refuse(f"cannot be read at {text[at:].strip()!r}. Put names with other characters in backticks")
+                self._refuse(
+                    f"cannot be read at {text[at:].strip()!r}. Put column names with other characters than "
+                    "letters, digits, _ and . in backticks"
+                )
             kind = str(found.lastgroup)
             self.tokens.append(("name" if kind == "quoted" else kind, found[kind]))
             at = found.end()
@@ -43,7 +50,10 @@ class _Parser:
         raise InvalidInputError(f"Rule({self.text!r}) {why}. Write it like 'a <= b' or 'x + 2*y <= 10'.")
 
     def _next(self, *signs: str) -> str | None:
-        """Take the next token if it is one of these signs."""
+        """Consume and return the next token if it is in ``signs``.
+
+        Otherwise, return None.
+        """
         if self.at < len(self.tokens) and self.tokens[self.at][0] == "sign" and self.tokens[self.at][1] in signs:
             self.at += 1
             return self.tokens[self.at - 1][1]
@@ -64,7 +74,7 @@ class _Parser:
         for left, sign, right in zip(sides, signs, sides[1:], strict=False):
             below = _added(left, right, -1.0)
             if not below[0]:
-                self._refuse("has a comparison without a column")
+                self._refuse("has a comparison in which no column remains")
             if sign in ("<=", "=="):
                 found.append((below[0], -below[1]))
             if sign in (">=", "=="):
@@ -110,7 +120,7 @@ class _Parser:
             return _times(inner, sign)
         kind, token = self.tokens[self.at] if self.at < len(self.tokens) else ("end", "")
         if kind not in ("name", "number"):
-            self._refuse("lacks a column or a number" + (f" before {token!r}" if token else " at its end"))
+            self._refuse("lacks a column name or a number" + (f" before {token!r}" if token else " at its end"))
         self.at += 1
         return ({token: sign}, 0.0) if kind == "name" else ({}, sign * float(token))
 

@@ -1,4 +1,4 @@
-"""Numbers on a grid."""
+"""The rules Integer and Grid: changes only to multiples of a step."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _OnGrid(Constraint, abstract=True):
             j = self.number(name, limits.columns)
             other = limits.earlier("grid", j, self)
             if other is not None and (limits.step[j], limits.origin[j]) != (self.step, self.origin):
-                self.refuse(f"{other!r} is another grid for column {name!r}. Give one grid that fits both.")
+                self.refuse(f"{other!r} sets another grid for column {name!r}. Give only one grid for a column.")
             limits.step[j], limits.origin[j] = self.step, self.origin
 
     def finish(self, limits: LimitsBuilder) -> None:
@@ -44,18 +44,22 @@ class _OnGrid(Constraint, abstract=True):
                 self._check_range(low, high, finest)
 
     def _check_range(self, low: float, high: float, finest: float) -> None:
-        """Check the step, and find a grid value in the range."""
+        """Check that the grid is coarse enough and has reachable values.
+
+        The step must be at least ``finest``, and a grid value must be within the range. The range ``low`` to ``high``
+        contains all values that a change can reach.
+        """
         if self.step < finest:
             self.refuse(
-                f"a step of {self.step:g} is too fine for this column. Use a step of at least {finest:.1g}, or leave out "
-                "the grid."
+                f"a step of {self.step:g} is too small for the range of this column. Use a step of at least {finest:.1g}, "
+                "or remove the rule."
             )
         nearest = math.floor((low - self.origin) / self.step)
         values = [self.origin + (nearest + k) * self.step for k in range(-1, 4)]
         if not any(low <= value <= high for value in values):
             self.refuse(
-                f"no value of the grid is between {low:g} and {high:g}, the range of allowed changes. Use another step or "
-                "origin."
+                f"no value of the grid is between {low:g} and {high:g}, the smallest and the largest value that a change "
+                "may reach. Use another step or origin."
             )
 
     def violations(self, columns: Columns, table: Floats) -> Iterator[Violation]:
@@ -71,12 +75,12 @@ class _OnGrid(Constraint, abstract=True):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Integer(_OnGrid, ListOfColumns):
-    """Require these numbers to be whole when they change."""
+    """Require changed values of the named columns to be whole numbers."""
 
 
 @dataclass(frozen=True, repr=False)
 class Grid(_OnGrid, OneColumn):
-    """Require a changed number to be ``origin`` plus a multiple of ``step``."""
+    """Require changed values to be ``origin`` plus a multiple of ``step``."""
 
     step: float = 1.0
     origin: float = 0.0

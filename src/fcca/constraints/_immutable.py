@@ -1,4 +1,4 @@
-"""Columns that do not change."""
+"""The rule Immutable: columns that never change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fcca.constraints._limits import Bools
 
 @dataclass(frozen=True, init=False, repr=False)
 class Immutable(ListOfColumns):
-    """Forbid all changes of these columns."""
+    """Forbid all changes of the named columns."""
 
     @property
     def fixed_columns(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Moves of one column that require moves of another."""
+"""The rule Implies: a column must rise or fall with another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DIRECTION = re.compile(r"\s*(?:`(?P<quoted>[^`]+)`|(?P<name>.*\S))\s+(?P<word>ri
 
 
 class Direction(NamedTuple):
-    """A column that moves up or down."""
+    """A column name, and whether its values rise or fall."""
 
     name: str
     rises: bool
@@ -28,9 +28,15 @@ class Direction(NamedTuple):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Implies(Constraint):
-    """Require one column to rise or fall if another one does.
+    """Require one column to rise or fall if another does so.
 
-    For example, ``Implies("education rises", "age rises")``.
+    For example, ``Implies("education rises", "age rises")``: whoever gets more education also gets older.
+
+    Parameters
+    ----------
+    condition, consequence : str
+        The name of a numeric column and ``rises`` or ``falls``. If the condition holds for a change, the consequence must
+        hold, too.
     """
 
     condition: str
@@ -41,7 +47,8 @@ class Implies(Constraint):
         one, other = _parsed(condition), _parsed(consequence)
         if one.name == other.name:
             raise InvalidInputError(
-                f"Implies({condition!r}, {consequence!r}) names one column twice. Use Increasing or Decreasing for it."
+                f"Implies({condition!r}, {consequence!r}) names one column twice. To make one column only rise or only "
+                "fall, use Increasing or Decreasing."
             )
         self._set(condition=str(one), consequence=str(other))
 
@@ -87,7 +94,10 @@ class Implies(Constraint):
 
 
 def _parsed(text: Any) -> Direction:
-    """Parse ``"age rises"`` or ``"age falls"``; the name may be in backticks."""
+    """Parse a string such as ``"age rises"`` or ``"age falls"``.
+
+    The column name may be in backticks.
+    """
     found = DIRECTION.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         raise InvalidInputError(f"Expected a column and a direction, such as 'age rises' or 'age falls', got {text!r}.")

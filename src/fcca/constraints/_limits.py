@@ -1,4 +1,7 @@
-"""Compiled rules: bounds, grids, costs and sums for some points."""
+"""Limits: rules compiled into arrays for the searches.
+
+The arrays hold bounds, costs and grids.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class LinearRule:
-    """A sum ``Σ coefficient · x <= upper``, which applies once one of its features moves."""
+    """The rule ``Σ coefficient · x <= upper``.
+
+    Coefficients are given by column position. A search applies the rule to a row only if it changes one of these columns.
+    """
 
     coefficients: dict[int, float]
     upper: float
@@ -22,7 +28,7 @@ class LinearRule:
 
 @dataclass(frozen=True)
 class Implication:
-    """If ``feature`` moves up (or down), ``then_feature`` must move up (or down)."""
+    """If column ``feature`` rises (or falls), column ``then_feature`` must rise (or fall)."""
 
     feature: int
     rises: bool
@@ -32,29 +38,34 @@ class Implication:
 
 @dataclass(frozen=True)
 class Limits:
-    """Rules compiled for some points.
+    """Rules compiled into arrays for given points (rows).
+
+    None means that no rule of this kind restricts the points.
 
     Attributes
     ----------
     low, high : ndarray of shape (n_points, n_features) or None
-        Bounds of a number that moves; infinite if there is no bound.
+        Smallest and largest value of a number after a change; infinite if there is no bound.
     frozen : ndarray of shape (n_points, n_features) or None
-        Values that may not move.
+        True for values that may not change.
     step, origin : ndarray of shape (n_features,) or None
-        A number moves to ``origin + k · step`` for a whole k; a step of 0 means no grid.
+        A number may only change to ``origin + k · step`` for a whole number k. A step of 0 means no grid.
     weight : ndarray of shape (n_features,) or None
-        Factor on the cost of moving a feature.
+        Factor on the cost of changing a column.
     max_changes : int or None
-        Largest number of features that move; a group counts as one.
+        Largest number of columns that may change. A one-hot group counts as one column.
     moves : dict of int to ndarray of shape (n_categories, n_categories)
-        For a column of categories, the factor on the cost of a move from one category (row) to another (column). Infinite
-        for a forbidden move.
+        For a column of categories, the factor on the cost of a change from one category (row) to another (column).
+        Infinite for a forbidden change.
     fillable : ndarray of shape (n_features,) or None
-        Columns whose missing values may be filled in.
+        True for columns whose missing values may be filled in.
     groups : tuple of tuples of int
-        One-hot columns: exactly one of them is 1, and a switch is one change.
+        Positions of the columns of each one-hot group. Exactly one column of a group is 1. Setting another one to 1
+        counts as one change.
     linear : tuple of LinearRule
+        Weighted sums of columns with an upper limit.
     implications : tuple of Implication
+        Columns that must rise or fall if another column does.
     """
 
     low: Floats | None = None
@@ -72,9 +83,9 @@ class Limits:
 
     @property
     def has_rules_between(self) -> bool:
-        """True if there are rules between columns.
+        """True if a rule relates several columns.
 
-        A group does not count as one.
+        Such rules are MaxChanges, sums and implications. One-hot groups are not included.
         """
         return self.max_changes is not None or bool(self.linear or self.implications)
 
@@ -85,21 +96,24 @@ class Limits:
         return frozenset(of_sums | {j for rule in self.implications for j in (rule.feature, rule.then_feature)})
 
     def without_rules_between(self) -> Limits:
-        """Drop the rules between columns."""
+        """Return the limits without MaxChanges, sums and implications."""
         return replace(self, max_changes=None, linear=(), implications=())
 
     def may_fill(self, j: int) -> bool:
-        """Return True if a missing value of the column may be filled in."""
+        """Return True if missing values of column ``j`` may be filled in."""
         return self.fillable is not None and bool(self.fillable[j])
 
     def grid(self, j: int) -> tuple[float, float] | None:
-        """Return the step and the origin of a column's grid, or None."""
+        """Return the step and the origin of the grid of column ``j``.
+
+        Return None if the column has no grid.
+        """
         if self.step is None or self.origin is None or not self.step[j] > 0:
             return None
         return float(self.step[j]), float(self.origin[j])
 
     def of_points(self, points: NDArray[Any]) -> Limits:
-        """Return the limits of some of the points, in this order."""
+        """Return the limits of the points at the positions ``points``."""
 
         def taken(values: Any) -> Any:
             return None if values is None else values[points]
@@ -108,7 +122,10 @@ class Limits:
 
 
 def limits_for(limits: Limits | None, points: NDArray[np.integer[Any]], frozen: Bools | None = None) -> Limits | None:
-    """Return the limits of some of the points, with further values frozen."""
+    """Return the limits of the points at the positions ``points``.
+
+    ``frozen`` marks values that may not change, in addition to those that the limits freeze.
+    """
     if limits is None:
         return None if frozen is None else Limits(frozen=frozen)
     mine = limits.of_points(points)

@@ -1,4 +1,4 @@
-"""Sums of columns with an upper limit."""
+"""The rules Linear and Rule: limits on weighted sums of columns."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Sums(Constraint, abstract=True):
 
     @property
     def linear(self) -> tuple[Linear, ...]:
-        """The rule as sums with an upper limit."""
+        """The rule as weighted sums of columns, each with an upper limit."""
         raise NotImplementedError
 
     def compile(self, limits: LimitsBuilder) -> None:
@@ -36,7 +36,10 @@ class _Sums(Constraint, abstract=True):
         limits.between.append((self, at))
 
     def finish(self, limits: LimitsBuilder) -> None:
-        """Add the sums, and check that some values can keep them."""
+        """Add the sums to the limits, and check that they are satisfiable.
+
+        Some values within the range of the data and the bounds must satisfy each sum.
+        """
         for linear in self.linear:
             index, factor = linear.positions(limits.columns), np.array([a for _, a in linear.coefficients])
             # A value that does not move may be outside the bounds.
@@ -50,7 +53,8 @@ class _Sums(Constraint, abstract=True):
             upper = linear.upper + (0.0 if exact else TOLERANCE * float(abs(linear.upper) + largest.sum()))
             if float(np.where(factor > 0, factor * least, factor * most).sum()) > upper:
                 self.refuse(
-                    "no values within the range of the data and the bounds satisfy the rule. Check columns and units."
+                    "no values within the range of the data and the bounds satisfy the rule. Check the columns and their "
+                    "units."
                 )
             limits.linear.append(LinearRule(dict(zip(index, factor.tolist(), strict=True)), upper))
 
@@ -61,9 +65,16 @@ class _Sums(Constraint, abstract=True):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Linear(_Sums):
-    """Require the sum of columns times coefficients to be at most ``upper``.
+    """Require a weighted sum of columns to be at most ``upper``.
 
-    The rule applies if one of its columns changes.
+    The rule applies to a row only if one of the rule's columns changes.
+
+    Parameters
+    ----------
+    coefficients : mapping of str to float
+        The coefficient of each column. The columns must be numeric.
+    upper : float, default=0
+        Largest value of ``Σ coefficient · x``.
     """
 
     coefficients: tuple[tuple[str, float], ...]
@@ -73,7 +84,7 @@ class Linear(_Sums):
     def __init__(self, coefficients: Mapping[str, float] | Iterable[Sequence[Any]], upper: float = 0.0) -> None:
         given = list(coefficients.items()) if isinstance(coefficients, Mapping) else [tuple(pair) for pair in coefficients]
         if not given or any(len(pair) != 2 for pair in given) or len({pair[0] for pair in given}) < len(given):
-            raise InvalidInputError(f"Linear takes a mapping from columns to coefficients, got {coefficients!r}.")
+            raise InvalidInputError(f"Linear expects a mapping from columns to coefficients, got {coefficients!r}.")
         pairs = [
             (checked_name("Linear", name), checked_number("Linear", f"the coefficient of {name}", a)) for name, a in given
         ]
@@ -100,10 +111,11 @@ class Linear(_Sums):
 
 @dataclass(frozen=True, repr=False)
 class Rule(_Sums):
-    """Require a formula of columns to hold, such as ``"x + 2*y <= 10"``.
+    """Require a linear formula to hold.
 
-    The rule applies if one of its columns changes. The comparisons are ``<=``, ``>=`` and ``==``, also in chains. Put a
-    name in backticks if it has characters other than letters, digits, ``_`` and ``.``.
+    An example is ``Rule("x + 2*y <= 10")``. The formula compares sums of numeric columns with ``<=``, ``>=`` or ``==``.
+    Chains such as ``0 <= x <= y`` are allowed. The rule applies to a row only if one of the rule's columns changes. Put a
+    column name in backticks if it has characters other than letters, digits, ``_`` and ``.``.
     """
 
     text: str
@@ -111,14 +123,14 @@ class Rule(_Sums):
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
-            raise InvalidInputError(f"Rule takes a formula such as 'a <= b' or 'x + 2*y <= 10', got {self.text!r}.")
+            raise InvalidInputError(f"Rule expects a formula such as 'a <= b' or 'x + 2*y <= 10', got {self.text!r}.")
         _parsed(self.text)  # raises an error if the text is not a formula
 
     @property
     def linear(self) -> tuple[Linear, ...]:
-        """The formula as sums with an upper limit.
+        """The formula as weighted sums of columns, each with an upper limit.
 
-        An equation is two of them.
+        An equation gives two sums, one per direction.
         """
         return _parsed(self.text)
 

@@ -1,4 +1,4 @@
-"""Find a name or a category, or suggest the closest one."""
+"""Find codes of categories, and suggest similar names in error messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ NAMES_SHOWN = 12
 
 
 def close_to(word: str, known: Iterable[str]) -> str:
-    """Suggest the closest names, ``Did you mean 'age'?``, or list the known ones."""
+    """Suggest the known names that are most similar to ``word``.
+
+    The result is a sentence for an error message: ``Did you mean 'age'?``, or a list of names if none is similar.
+    """
     names = list(known)
     close = get_close_matches(word, names, n=3, cutoff=0.7)
     if not close:  # names that differ only in case
@@ -23,9 +26,10 @@ def close_to(word: str, known: Iterable[str]) -> str:
 
 
 def code_of(label: Any, categories: Sequence[Any]) -> int | None:
-    """Find the code of a category by its label or by the label as a string.
+    """Return the code of the category ``label``.
 
-    Returns None unless exactly one category matches.
+    If no category equals the label, a string also matches a number or a boolean that it spells. Return None unless
+    exactly one category matches.
     """
     found = [code for code, one in enumerate(categories) if _same(one, label)]
     if not found and isinstance(label, str):
@@ -38,7 +42,10 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _reads_like(one: Any, text: str) -> bool:
-    """Compare a number or a boolean with a string from YAML."""
+    """Return True if a string spells the number or boolean ``one``.
+
+    Categories in YAML files are strings.
+    """
     if isinstance(one, str):
         return False
     if isinstance(one, Real) and not isinstance(one, bool):

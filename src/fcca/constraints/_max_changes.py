@@ -1,4 +1,4 @@
-"""A limit on the number of changed columns."""
+"""The rule MaxChanges: a limit on changed columns per row."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from fcca.exceptions import InvalidInputError
 
 @dataclass(frozen=True, repr=False)
 class MaxChanges(Constraint):
-    """Allow at most ``n`` columns to change; a group of :class:`OneHot` counts as one."""
+    """Allow at most ``n`` columns of a row to change.
+
+    The columns of a rule :class:`OneHot` count as one column.
+    """
 
     n: int
 
     def __post_init__(self) -> None:
         if not isinstance(self.n, Integral) or isinstance(self.n, bool) or self.n < 1:
-            raise InvalidInputError(f"MaxChanges takes a whole number of at least 1, got {self.n!r}.")
+            raise InvalidInputError(f"MaxChanges expects a whole number of at least 1, got {self.n!r}.")
         self._set(n=int(self.n))
 
     @property

@@ -1,4 +1,4 @@
-"""Groups of one-hot columns."""
+"""The rule OneHot: columns of which exactly one is 1."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from fcca.tables import Columns
 
 @dataclass(frozen=True, init=False, repr=False)
 class OneHot(ListOfColumns):
-    """Require exactly one of these columns to be 1, and the others to be 0.
+    """Require one of the named columns to be 1, the others 0.
 
-    The rule applies if one of them changes. A switch counts and costs as one change.
+    The rule applies to a row only if one of these columns changes. Moving the 1 from one column to another is a switch: it
+    costs as much as one change, and counts as one change in :class:`MaxChanges`.
     """
 
     lands_on = "any"
@@ -27,7 +28,7 @@ class OneHot(ListOfColumns):
     def __init__(self, *names: str) -> None:
         super().__init__(*names)
         if len(self.names) < 2 or len(self.names) < len(names):
-            raise InvalidInputError(f"OneHot takes the names of two or more distinct columns, got {list(names)!r}.")
+            raise InvalidInputError(f"OneHot expects the names of two or more distinct columns, got {list(names)!r}.")
 
     @property
     def group(self) -> tuple[str, ...]:
@@ -36,29 +37,32 @@ class OneHot(ListOfColumns):
     def compile(self, limits: LimitsBuilder) -> None:
         members = []
         for name in self.names:
-            j = self.number(name, limits.columns, "A column of categories needs no such rule.")
+            j = self.number(name, limits.columns, "A column of categories does not need OneHot.")
             other = limits.earlier("group", j, self)
             if other is not None and other != self:
-                self.refuse(f"column {name!r} is already in {other!r}.")
+                self.refuse(f"column {name!r} is already in {other!r}. Put each column into one OneHot only.")
             if not limits.is_binary[j]:
-                self.refuse(f"column {name!r} has values other than 0 and 1 in the data.")
+                self.refuse(f"column {name!r} has values other than 0 and 1 in the data. Leave it out of OneHot.")
             members.append(j)
         if tuple(members) not in limits.groups:
             limits.groups.append(tuple(members))
 
     def finish(self, limits: LimitsBuilder) -> None:
-        """Freeze the members that may not switch."""
+        """Freeze values that other rules forbid to switch between 0 and 1."""
         members = self.positions(limits.columns)
         for rule, others in limits.between:
             for j in set(others) & set(members):
                 rule.refuse(
-                    f"column {limits.columns.names[j]!r} is in {self!r}, whose columns switch together. Replace the group "
-                    "with one column of categories, or leave the column out of this rule."
+                    f"column {limits.columns.names[j]!r} is also in {self!r}, whose columns change together. Replace these "
+                    "columns with one column of categories, or leave the column out of one of the two rules."
                 )
         weights = limits.weight[members].tolist()
         if len(set(weights)) > 1:
             listed = ", ".join(f"{weight:g}" for weight in weights)
-            self.refuse(f"a switch has one cost, but the columns have the weights {listed}. Give all of them the same Cost.")
+            self.refuse(
+                f"the columns change together and need the same cost, but have the weights {listed}. Give all of them the "
+                "same Cost."
+            )
         for j in members:
             own = limits.table[:, j]
             other = 1 - own

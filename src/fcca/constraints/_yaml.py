@@ -1,4 +1,4 @@
-"""Read rules from YAML, with errors that name the line."""
+"""Read rules from YAML; error messages contain the line number."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def rules_from_yaml(text: str, *, name: str = "The rules") -> tuple[Constraint, 
         A mapping with one key per kind of rule, such as ``immutable``, ``bounds`` or ``one_hot``. The key of :class:`Rule`
         is ``rules``.
     name : str
-        Name of the text in error messages.
+        Name of the text in error messages, such as the name of a file.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def rules_from_yaml(text: str, *, name: str = "The rules") -> tuple[Constraint, 
             f"{name}{where}: not valid YAML: {getattr(error, 'problem', None) or error}. Check indents, colons and brackets."
         ) from error
     except RecursionError as error:
-        raise InvalidInputError(f"{name}: lists or mappings are nested too deeply. Rules need three levels.") from error
+        raise InvalidInputError(f"{name}: lists or mappings are nested too deeply. Use at most four levels.") from error
     return () if root is None else _rules_of(YamlNode(root, name))
 
 
@@ -94,7 +94,7 @@ def _rules_of(root: YamlNode) -> tuple[Constraint, ...]:
 
 
 class YamlNode:
-    """A part of a YAML text, with its line for error messages.
+    """A part of a YAML text, with its line number for errors.
 
     Attributes
     ----------
@@ -109,17 +109,20 @@ class YamlNode:
         self.node, self.source, self.key = node, source, key
 
     def refuse(self, why: str) -> NoReturn:
-        """Raise an error that names the line."""
+        """Raise an InvalidInputError that names the line and the key."""
         key = f", {self.key}" if self.key else ""
         raise InvalidInputError(f"{self.source}, line {self.line}{key}: {why}")
 
     def expected(self, what: str) -> NoReturn:
-        """Raise an error that names the expected value."""
+        """Raise an InvalidInputError that says that ``what`` was expected here."""
         given = repr(self.node.value) if self.is_scalar else "a list" if self.is_list else "a mapping"
         self.refuse(f"expected {what}, got {given}.")
 
     def make(self, rule: Callable[..., Constraint], *arguments: Any, **named: Any) -> Constraint:
-        """Make a rule; add the line to its errors."""
+        """Call ``rule`` with the arguments, and return the result.
+
+        The line number is added to the message of an InvalidInputError.
+        """
         try:
             return rule(*arguments, **named)
         except InvalidInputError as error:
@@ -127,7 +130,7 @@ class YamlNode:
 
     @property
     def line(self) -> int:
-        """Number of the line, starting at 1."""
+        """Line number of the node in the text, starting at 1."""
         return int(self.node.start_mark.line) + 1
 
     @property
@@ -137,16 +140,19 @@ class YamlNode:
 
     @property
     def is_list(self) -> bool:
-        """True for a list."""
+        """True for a YAML list."""
         return bool(self.node.id == "sequence")
 
     @property
     def is_empty(self) -> bool:
-        """True for an empty value, ``null`` or ``~`` without quotes."""
+        """True for an empty value: nothing, ``null``, ``none`` or ``~`` without quotes."""
         return self.is_scalar and self.node.style is None and self.node.value.lower() in EMPTY
 
     def mapping(self, expected: str) -> list[tuple[YamlNode, YamlNode]]:
-        """Return the keys and values of a mapping. The keys must be distinct strings."""
+        """Return the keys and values of a mapping.
+
+        The keys must be distinct. ``expected`` describes the mapping in the error message for a node of another type.
+        """
         if self.node.id != "mapping":
             self.expected(expected)
         entries = [(self._part(key), self._part(value)) for key, value in self.node.value]
@@ -160,30 +166,39 @@ class YamlNode:
         return entries
 
     def sequence(self, expected: str) -> list[YamlNode]:
-        """Return the entries of a list."""
+        """Return the entries of a list.
+
+        ``expected`` describes the list in the error message for a node of another type.
+        """
         if not self.is_list:
             self.expected(expected)
         return [self._part(part) for part in self.node.value]
 
     def pair(self, expected: str) -> list[YamlNode]:
-        """Return the two entries of a list."""
+        """Return the entries of a list that must have two entries."""
         parts = self.sequence(expected)
         if len(parts) != 2:
             self.expected(expected)
         return parts
 
     def one_or_more(self, expected: str) -> list[YamlNode]:
-        """Return the entries of a list, or the node itself if it is a string."""
+        """Return the entries of a list.
+
+        If the node is a string, return a list with the node itself.
+        """
         return [self] if self.is_scalar else self.sequence(expected)
 
     def text(self, expected: str = "a name") -> str:
-        """Return a string that is not empty."""
+        """Return the node as a string, which must not be empty."""
         if not self.is_scalar or not self.node.value:
             self.expected(expected)
         return str(self.node.value)
 
     def texts(self, expected: str) -> list[str]:
-        """Return a list of strings; a single string is a list of one."""
+        """Return the node as a list of strings.
+
+        A single string becomes a list of one.
+        """
         return [part.text() for part in self.one_or_more(expected)]
 
     def number(self) -> float:

@@ -1,4 +1,7 @@
-"""Models: classifiers of many libraries, read into one neutral form for the searches."""
+"""Convert classifiers of many libraries to one common form, the model.
+
+The searches for counterfactuals use only models.
+"""
 
 from fcca.models._labels import (
     CodedColumn as CodedColumn,

@@ -1,4 +1,7 @@
-"""Category labels: filled in from a table, and aligned between models."""
+"""Fill in missing category labels, and align the codes of several models.
+
+Some classifiers keep only codes or hashes of labels.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ AnyModel = TypeVar("AnyModel", bound=Model)
 
 
 class Other(Enum):
-    """The category of all labels that an open column does not list."""
+    """The category for all labels that an :class:`OpenColumn` does not list."""
 
     OTHER = "any other category"
 
@@ -37,10 +40,20 @@ OTHER = Other.OTHER
 
 
 class ColumnLabels(NamedTuple):
-    """Labels of a table's column, matched with an open column."""
+    """The labels of a table, matched with the categories of an OpenColumn.
+
+    Attributes
+    ----------
+    labels : tuple
+        The distinct labels in the table.
+    positions : ndarray
+        The position of each label in the categories of the OpenColumn.
+    as_category : bool
+        Whether the classifier expects the column as pandas' category dtype.
+    """
 
     labels: tuple[Any, ...]
-    positions: Codes  # position of each label in the open column's categories
+    positions: Codes
     as_category: bool
 
 
@@ -48,40 +61,46 @@ class ColumnLabels(NamedTuple):
 class OpenColumn(Column):
     """A column of categories whose labels the classifier did not keep.
 
-    ``OTHER`` stands for all labels that are not listed. :func:`labelled` fills in the labels of a table.
+    Its ``categories`` are the codes or hashes that the classifier kept, and ``OTHER`` for all other labels.
+    :func:`labelled` replaces the column with one that has the labels of a table.
     """
 
     def labels_in(self, values: pd.Series[Any], name: str) -> ColumnLabels:
-        """Match the labels of a table with this column's categories."""
+        """Match the labels in ``values`` with this column's categories.
+
+        ``name`` is used in error messages.
+        """
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class CodedColumn(OpenColumn):
-    """An open column with codes: whole numbers in the table, or positions in a category dtype.
+    """An OpenColumn of LightGBM or XGBoost, which kept codes instead of labels.
+
+    The codes are the whole numbers in the table or, for pandas' category dtype, positions in its categories.
 
     Attributes
     ----------
     index : tuple or None
-        For XGBoost labels that are not all ASCII: their lengths and the bytes that XGBoost kept. These are not enough to
-        restore the labels, but enough to recognise them in a table.
+        For XGBoost labels that are not all ASCII: the lengths of the labels, and the bytes that XGBoost kept. These are not
+        enough to restore the labels, but enough to recognise them in a table.
     """
 
     index: tuple[tuple[int, ...], bytes] | None = None
 
     def labels_in(self, values: pd.Series[Any], name: str) -> ColumnLabels:
-        """Match the labels of a table with this column's categories."""
+        """Match the labels in ``values`` with the codes that the classifier kept."""
         labels, positional = distinct_labels(values)
         if self.index is not None:
             if not positional or not _has_index(labels, *self.index):
                 raise InvalidInputError(
-                    f"Column {name} has different categories than in the training data of the XGBoost model, or in a "
-                    "different order. Give it pandas' category dtype with the same categories in the same order."
+                    f"Column {name} has other categories than the training data of the XGBoost model, or another order of "
+                    "categories. Convert the column to pandas' category dtype with the same categories in the same order."
                 )
         elif not positional and not all(isinstance(label, Real) for label in labels):
             raise InvalidInputError(
-                f"The model stores the categories of column {name} as whole numbers only. Give these numbers or, for "
-                "XGBoost, a column of pandas' category dtype with the order of the training data."
+                f"The model stores the categories of column {name} as whole numbers only. Give the column as these numbers "
+                "or, for XGBoost, as pandas' category dtype with the categories in the order of the training data."
             )
         native = range(len(labels)) if positional else [int(label) for label in labels]
         known = {code: position for position, code in enumerate((self.categories or ())[:-1])}
@@ -91,10 +110,10 @@ class CodedColumn(OpenColumn):
 
 @dataclass(frozen=True)
 class HashedColumn(OpenColumn):
-    """An open column of CatBoost, which keeps only hashes of labels."""
+    """An OpenColumn of CatBoost, which keeps only hashes of labels."""
 
     def labels_in(self, values: pd.Series[Any], name: str) -> ColumnLabels:
-        """Match the labels of a table with this column's categories."""
+        """Match the labels in ``values`` with the hashes that CatBoost kept."""
         labels, _ = distinct_labels(values)
         hashes = (self.categories or ())[:-1]
         positions = np.full(len(labels), len(hashes), dtype=np.int64)
@@ -106,7 +125,10 @@ class HashedColumn(OpenColumn):
 
 
 def _has_index(labels: tuple[Any, ...], lengths: tuple[int, ...], kept: bytes) -> bool:
-    """Compare labels with the bytes that XGBoost kept. Some versions counted letters instead of bytes."""
+    """Return True if labels have the lengths and bytes that XGBoost kept.
+
+    Some versions of XGBoost counted letters instead of bytes, and therefore kept too few bytes.
+    """
     texts = [str(label) for label in labels]
     whole = "".join(texts).encode()
     by_bytes = tuple(len(text.encode()) for text in texts) == lengths and whole == kept
@@ -114,7 +136,15 @@ def _has_index(labels: tuple[Any, ...], lengths: tuple[int, ...], kept: bytes) -
 
 
 def _equal_hashes(hashes: Sequence[int], labels: Sequence[Any]) -> NDArray[np.bool_]:
-    """Compare labels with hashes, which a CatBoost model computes."""
+    """Compare the hash of each label with the hashes that CatBoost kept.
+
+    A small CatBoost model with one tree per hash does this: each tree tells which labels have its hash.
+
+    Returns
+    -------
+    ndarray of shape (n_labels, n_hashes)
+        True where the hashes are equal.
+    """
     catboost = import_module("catboost")
     feature = {"feature_id": "0", "feature_index": 0, "flat_feature_index": 0, "values": list(hashes)}
     split = {"cat_feature_index": 0, "split_type": "OneHotFeature"}
@@ -138,13 +168,17 @@ def _equal_hashes(hashes: Sequence[int], labels: Sequence[Any]) -> NDArray[np.bo
     try:
         rows = catboost.Pool(column, cat_features=[0])
     except catboost.CatBoostError as error:
-        raise InvalidInputError(f"CatBoost does not accept these category labels: {error}") from error
+        raise InvalidInputError(f"CatBoost does not accept the category labels of the table: {error}") from error
     leaves = np.asarray(model.calc_leaf_indexes(rows), dtype=np.int64)
     return np.asarray(leaves == 1)
 
 
 def distinct_labels(values: pd.Series[Any]) -> tuple[tuple[Any, ...], bool]:
-    """Return a column's labels, and whether their order is given by the dtype."""
+    """Return the distinct labels of a column, and a flag.
+
+    The flag is True if the column has a category dtype. Then the labels have the order of the dtype. Otherwise, they are
+    sorted.
+    """
     if isinstance(values.dtype, pd.CategoricalDtype):
         return tuple(values.cat.categories.tolist()), True
     distinct = values.dropna().unique().tolist()
@@ -152,7 +186,10 @@ def distinct_labels(values: pd.Series[Any]) -> tuple[tuple[Any, ...], bool]:
 
 
 def column_of(X: Any, j: int) -> pd.Series[Any]:
-    """Return one column of the given table."""
+    """Return column ``j`` of a table as a pandas Series.
+
+    The table may be a pandas or polars data frame, or array-like.
+    """
     if isinstance(X, pd.DataFrame):
         return X.iloc[:, j]
     if type(X).__module__.startswith("polars"):
@@ -165,7 +202,7 @@ def column_of(X: Any, j: int) -> pd.Series[Any]:
 
 
 def relabelled(model: AnyModel, j: int, column: Column, positions: Codes) -> AnyModel:
-    """Replace the categories of a column.
+    """Replace the categories of one column of a model.
 
     Parameters
     ----------
@@ -174,9 +211,9 @@ def relabelled(model: AnyModel, j: int, column: Column, positions: Codes) -> Any
     j : int
         Position of the column.
     column : Column
-        The new column.
-    positions : ndarray
-        The model's old code of each new category.
+        The new column, with the new categories.
+    positions : ndarray of shape (n_new_categories,)
+        For each new category, its code among the old categories.
     """
     assert isinstance(model, TreeEnsemble)
     assert model.columns is not None
@@ -189,10 +226,10 @@ def relabelled(model: AnyModel, j: int, column: Column, positions: Codes) -> Any
 
 
 def labelled(model: AnyModel, X: Any) -> AnyModel:
-    """Fill in the labels that the classifier did not keep.
+    """Fill in category labels that a classifier did not keep.
 
-    CatBoost keeps hashes of the labels that it splits by. LightGBM and XGBoost, if trained on category numbers, keep the
-    numbers that they split by. They treat all other categories alike.
+    CatBoost keeps hashes of the labels that its trees split by. LightGBM and XGBoost, if trained on category numbers, keep
+    the numbers that their trees split by. All other categories of a column lead to the same predictions.
 
     Parameters
     ----------
@@ -203,7 +240,7 @@ def labelled(model: AnyModel, X: Any) -> AnyModel:
     Returns
     -------
     Model
-        The same model if all labels are known.
+        The model with labels from ``X``. If the classifier kept all labels, the model is returned unchanged.
     """
     columns = () if model.columns is None else model.columns.columns
     for j, column in enumerate(columns):
@@ -216,12 +253,19 @@ def labelled(model: AnyModel, X: Any) -> AnyModel:
 
 
 def aligned(models: Sequence[TreeEnsemble]) -> tuple[list[TreeEnsemble], Columns | None]:
-    """Align the category codes and the columns of several models.
+    """Give several models the same category codes, to join their trees.
+
+    Returns
+    -------
+    models : list of TreeEnsemble
+        The models. If two models list the categories of a column in a different order, the order of the first is used.
+    columns : Columns or None
+        The columns of all models together; None for plain unnamed numbers.
 
     Raises
     ------
     UnsupportedModelError
-        If two models have different categories of a column.
+        If two models have different categories for the same column.
     """
     known = [model.columns for model in models]
     if all(columns is None for columns in known):
@@ -258,7 +302,10 @@ def aligned(models: Sequence[TreeEnsemble]) -> tuple[list[TreeEnsemble], Columns
 
 
 def named_columns(estimator: Any, n: int, *, missing: bool) -> Columns | None:
-    """Return columns of numbers with the classifier's names; None for plain unnamed numbers."""
+    """Return ``n`` numeric columns with the names known to a classifier.
+
+    ``missing`` tells whether values may be missing. Return None if there are no names and ``missing`` is False.
+    """
     names = getattr(estimator, "feature_names_in_", None)
     if names is None and not missing:
         return None

@@ -1,4 +1,4 @@
-"""Links: from a model's scores to probabilities and to the predicted class."""
+"""Links: functions from the scores of a model to class probabilities."""
 
 from __future__ import annotations
 
@@ -17,30 +17,41 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Link:
-    """Base class: one score per class or, for two classes, one score for the second."""
+    """Base class of functions from scores to probabilities.
+
+    A model has one score per class or, for two classes, possibly a single score for the second class.
+    """
 
     def second_class(self, score: Floats) -> Floats:
-        """Compute the probability of the second class, which rises with the score."""
+        """Compute the probability of the second class from a single score.
+
+        The probability never falls as the score rises.
+        """
         raise NotImplementedError
 
     def both_classes(self, score: Floats) -> NDArray[Any]:
-        """Compute the probabilities of two classes, bitwise equal to ``predict_proba``.
+        """Compute the probabilities of two classes from a single score.
 
-        A decision threshold is compared with them. So the result is float32 if the classifier computes in float32.
+        The result is bitwise equal to ``predict_proba``, because a decision threshold is compared with it. So it is float32
+        if the classifier computes in float32.
         """
         second = self.second_class(score)
         return np.column_stack([1 - second, second])
 
     def every_class(self, scores: Floats) -> Floats:
-        """Compute the probabilities from one score per class."""
+        """Compute the probabilities of all classes from one score per class."""
         raise NotImplementedError
 
     def ranking(self, scores: Floats) -> Floats:
-        """Compute one number per class; the largest decides the prediction."""
+        """Compute one number per class. The largest determines the predicted class."""
         return scores
 
     def certainty(self, score: Floats, boundary: float) -> Floats:
-        """Compute the predicted class's probability, which is 0.5 on the boundary."""
+        """Compute the certainty of predictions, from 0.5 at the boundary to 1.
+
+        With a boundary at the probability 0.5, this is the probability of the predicted class. Otherwise, the probabilities
+        on each side of the boundary are rescaled linearly.
+        """
         probability, middle = self.second_class(score), float(self.second_class(np.array([boundary]))[0])
         above = 0.5 + 0.5 * (probability - middle) / (1 - middle if middle < 1 else 1.0)
         below = 0.5 + 0.5 * (middle - probability) / (middle if middle > 0 else 1.0)
@@ -49,24 +60,30 @@ class Link:
 
 @dataclass(frozen=True)
 class Logistic(Link):
-    """Log-odds of the second class, times ``1 / steepness``."""
+    """A single score: the log-odds of the second class, divided by ``steepness``."""
 
     steepness: float = 1.0
 
     def second_class(self, score: Floats) -> Floats:
-        """Return the probability of the second class."""
+        """Return the probability of the second class for each score."""
         probability: Floats = expit(self.steepness * score)
         return probability
 
     def certainty(self, score: Floats, boundary: float) -> Floats:
-        """Compute the predicted class's probability, with even odds on the boundary."""
+        """Compute the certainty of predictions, from 0.5 at the boundary to 1.
+
+        The log-odds are shifted so that they are 0 at the boundary.
+        """
         probability: Floats = expit(self.steepness * np.abs(score - boundary))
         return probability
 
 
 @dataclass(frozen=True)
 class Opposed(Logistic):
-    """Log-odds, computed as in AdaBoost: half the score against minus half the score."""
+    """A single score: the log-odds of the second class, in AdaBoost.
+
+    AdaBoost computes the softmax of minus half the score and half the score.
+    """
 
     def both_classes(self, score: Floats) -> Floats:
         """Return the probabilities of the two classes."""
@@ -76,18 +93,27 @@ class Opposed(Logistic):
 
 @dataclass(frozen=True)
 class NoProbability(Logistic):
-    """Log-odds, if ``predict_proba`` is not an exact function of the score."""
+    """A single score that does not determine ``predict_proba`` exactly.
+
+    Attributes
+    ----------
+    reason : str
+        Error message if the exact probabilities are needed.
+    """
 
     reason: str = ""
 
     def both_classes(self, score: Floats) -> Floats:
-        """Raise an error with the reason."""
+        """Raise an UnsupportedModelError with the message ``reason``."""
         raise UnsupportedModelError(self.reason)
 
 
 @dataclass(frozen=True)
 class Clipped(Link):
-    """Scores of the modified Huber loss: -1 to 1 becomes 0 to 1."""
+    """A single score of the modified Huber loss.
+
+    The probability of the second class is ``(clip(score, -1, 1) + 1) / 2``.
+    """
 
     def second_class(self, score: Floats) -> Floats:
         """Return the probability of the second class."""
@@ -97,7 +123,7 @@ class Clipped(Link):
 
 @dataclass(frozen=True)
 class Softmax(Link):
-    """Log-probabilities of the classes, up to a constant, times ``1 / steepness``."""
+    """One score per class: log-probabilities up to a constant, divided by ``steepness``."""
 
     steepness: float = 1.0
 
@@ -114,8 +140,8 @@ class Share(Link):
     Attributes
     ----------
     of_first : bool
-        For a single score: whether it is minus the probability of the first class. Otherwise it is the probability of the
-        second class.
+        For models with a single score. If True, the score is minus the probability of the first class. If False, it is the
+        probability of the second class.
     """
 
     of_first: bool = False
@@ -125,11 +151,14 @@ class Share(Link):
         return np.clip(score + 1.0 if self.of_first else score, 0.0, 1.0)
 
     def both_classes(self, score: Floats) -> Floats:
-        """Compute the probabilities of the two classes."""
+        """Return the probabilities of the two classes.
+
+        Raise an UnsupportedModelError if ``of_first`` is True, because their last bit is then unknown.
+        """
         if self.of_first:
             raise UnsupportedModelError(
-                "The model decides by the probability of its first class, so the last bit of the second class's probability "
-                "is unknown. Use one threshold or calibration around the classifier, not two."
+                "The model has a decision threshold for its first class, so the last bit of the second class's probability "
+                "is unknown. Put only one threshold or calibration around the classifier, not two."
             )
         return np.column_stack([1 - score, score])
 

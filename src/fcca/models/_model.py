@@ -1,4 +1,7 @@
-"""The neutral model: output of the readers and input of the searches."""
+"""The model: the common form of classifiers of all libraries.
+
+Readers convert classifiers to models, and searches use them.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """A classifier that decides by scores.
+    """A classifier in the common form, which predicts from scores.
 
-    With one output, it predicts the second class if the score is above the boundary. With one output per class, it predicts
-    the class with the largest score, and the first of them in a tie.
+    A model of two classes may have one output, a single score. Then it predicts the second class if the score is above
+    ``boundary``. Otherwise it has one output per class, and predicts the class with the largest score. In a tie, the first
+    of these classes is predicted.
 
     Attributes
     ----------
@@ -32,10 +36,10 @@ class Model:
     link : Link
         Function from scores to probabilities.
     boundary : float
-        Largest score of the first class, for models with one output.
+        For models with one output, the largest score for which the first class is predicted.
     columns : Columns or None
-        Names, categories and missing values of the classifier's table; None for plain numbers. In X, categories are given
-        by positions in the column's ``categories``.
+        Names and categories of the classifier's columns, and whether values may be missing. None for plain numbers. In X,
+        categories are given by codes, their positions in the column's ``categories``.
     """
 
     classes: NDArray[np.generic]
@@ -54,21 +58,24 @@ class Model:
         raise NotImplementedError
 
     def answers(self, scores: Floats) -> NDArray[np.intp]:
-        """Compute the predictions for these scores, as positions in ``classes``."""
+        """Compute the predictions for ``scores``, as positions in ``classes``."""
         if scores.shape[1] == 1:
             return (scores[:, 0] > self.boundary).astype(np.intp)
         predicted: NDArray[np.intp] = np.argmax(self.link.ranking(scores), axis=1)
         return predicted
 
     def probabilities(self, scores: Floats) -> Floats:
-        """Compute the probabilities, one column per class."""
+        """Compute the class probabilities for ``scores``, one column per class."""
         if scores.shape[1] == 1:
             second = self.link.second_class(scores[:, 0])
             return np.column_stack([1 - second, second])
         return self.link.every_class(scores)
 
     def confidence(self, scores: Floats) -> Floats:
-        """Compute the predicted class's probability, which is 0.5 on the boundary."""
+        """Compute the certainty of predictions, as probabilities of the predicted classes.
+
+        With one output, the result is 0.5 for a score at the boundary; see :meth:`Link.certainty`.
+        """
         if scores.shape[1] == 1:
             return self.link.certainty(scores[:, 0], self.boundary)
         largest: Floats = self.link.every_class(scores).max(axis=1)
@@ -77,19 +84,22 @@ class Model:
 
 @dataclass(frozen=True, kw_only=True)
 class LinearModel(Model):
-    """Linear scores ``(X - centre) @ coef.T + intercept``, in raw units.
+    """A model with linear scores.
+
+    The scores are ``(X - centre) @ coef.T + intercept``. Here ``X`` holds the columns before any scaling.
 
     Attributes
     ----------
     coef : ndarray of shape (n_outputs, n_features)
     intercept : ndarray of shape (n_outputs,)
     centre : ndarray of shape (n_features,)
-        The centre that a scaler subtracts. It is not merged into the intercept: otherwise, values that are close together
-        and far from zero would lose digits.
+        The centre that a scaler subtracts from each column. It is not merged into the intercept, because this would lose
+        digits of values far from zero.
     effects : dict of int to ndarray of shape (n_categories, n_outputs)
-        For a column of categories, the contribution of each category. The coefficients of the column are 0.
+        For a column of categories, what each category adds to the scores. The coefficients of the column are 0.
     missing : ndarray of shape (n_features, n_outputs) or None
-        Contribution of a missing value, instead of ``coef * (x - centre)``. None if missing values are not supported.
+        What a missing value adds to the scores, instead of ``coef * (x - centre)``. None if missing values are not
+        supported.
     """
 
     coef: Floats
@@ -119,7 +129,11 @@ class LinearModel(Model):
 
 
 class TreeBlock(NamedTuple):
-    """Consecutive trees whose sum is divided and weighted."""
+    """Consecutive trees of an ensemble that the classifier sums separately.
+
+    The block adds ``sum of its leaf vectors / divisor * weight`` to the scores. The scores are then divided by the divisor
+    of the ensemble.
+    """
 
     n_trees: int
     divisor: float
@@ -128,36 +142,38 @@ class TreeBlock(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class TreeEnsemble(Model, Nodes):
-    """Trees with scores ``(base + sum of leaf vectors) / divisor``.
+    """A model that sums or averages trees.
 
-    The nodes of all trees are in one set of arrays.
+    The scores are ``(base + sum of leaf vectors) / divisor``. The arrays contain the nodes of all trees, one tree after the
+    other.
 
     Attributes
     ----------
     base : ndarray of shape (n_outputs,)
+        The scores before the first tree.
     roots : ndarray of shape (n_trees,)
         First node of each tree.
     feature : ndarray of shape (n_nodes,)
         Column that an inner node tests; -1 for a leaf.
     threshold : ndarray of shape (n_nodes,)
-        The largest float64 that the classifier sends to the left. So ``x <= threshold`` in float64 is exactly its test, in
-        any precision and with any comparison.
+        The largest float64 that the classifier sends to the left child. So ``x <= threshold`` in float64 is exactly the
+        test of the classifier. The classifier itself may compare in float32 or with ``<``.
     native_threshold : ndarray of shape (n_nodes,)
-        The number that the classifier stores, for display.
+        The threshold that the classifier stores, for display.
     left, right : ndarray of shape (n_nodes,)
-        Children; -1 for a leaf.
+        Positions of the children of each node; -1 for a leaf.
     value : ndarray of shape (n_nodes, n_outputs)
-        Leaf vectors, multiplied by the learning rate.
+        The vector that a leaf adds to the scores. The learning rate is already multiplied in.
     missing_left : ndarray of shape (n_nodes,) or None
-        Whether a missing value goes to the left. None if missing values are not supported.
+        Whether a missing value goes to the left child. None if missing values are not supported.
     categories : dict of int to ndarray
-        For a node that splits by category, the codes that go to the left.
+        For each node that splits by category, the category codes that go to the left child.
     divisor : float
-        Number of trees of a forest, because forests average; otherwise 1.
+        For a forest, which averages its trees, the number of trees; otherwise 1.
     parts : tuple of TreeBlock
-        For ensembles of ensembles, divisor and weight of each block of trees. Empty if all trees are summed.
+        Blocks of trees that are summed separately, such as the forests in a VotingClassifier. Empty for a single sum.
     single_precision : bool
-        Whether the classifier sums in float32.
+        Whether the classifier sums its trees in float32.
     """
 
     base: Floats
@@ -171,11 +187,17 @@ class TreeEnsemble(Model, Nodes):
         return len(self.base)
 
     def of_class(self, position: int) -> TreeEnsemble:
-        """Keep the score of one class only."""
+        """Return a model whose only output is the score of one class.
+
+        ``position`` is the position of the class in ``classes``.
+        """
         return replace(self, value=np.ascontiguousarray(self.value[:, [position]]), base=self.base[[position]])
 
     def scores(self, X: Floats) -> Floats:
-        """Compute the scores of rows, in the classifier's order and precision."""
+        """Compute the scores of rows, one column per output.
+
+        Trees are summed in the order and the precision of the classifier, so that rounding is the same.
+        """
         out = np.empty((len(X), self.n_outputs))
         parts = self.parts or (TreeBlock(len(self.roots), 1.0, 1.0),)
         _core.score_trees(
@@ -200,7 +222,7 @@ class TreeEnsemble(Model, Nodes):
         return out
 
     def _category_sets(self) -> dict[str, Any]:
-        """Return the sets of categories as flat arrays."""
+        """Return ``categories`` as flat arrays, the arguments of the C++ core."""
         if not self.categories:
             return {"first_code": None, "n_codes": None, "left_codes": None}
         first_code = np.full(len(self.feature), -1, dtype=np.int64)
@@ -216,9 +238,9 @@ class TreeEnsemble(Model, Nodes):
         return {"first_code": first_code, "n_codes": n_codes, "left_codes": np.concatenate(sets)}
 
     def shares(self) -> Floats:
-        """Compute the contributions of the leaf vectors to the score.
+        """Compute what each leaf adds to the scores, after all divisions.
 
-        The score is ``base / divisor`` plus one of these contributions per tree.
+        The scores are ``base / divisor`` plus the result for one leaf of each tree.
         """
         share = np.full(len(self.roots), 1.0 / self.divisor)
         if self.parts:

@@ -1,4 +1,7 @@
-"""Adapters that give trained boosters the interface of scikit-learn."""
+"""Adapters that give boosters the interface of scikit-learn.
+
+The boosters are those of XGBoost, LightGBM and CatBoost.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ ADAPTERS = {
 
 
 class FittedClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier that ``fit`` and ``clone`` do not change, like a FrozenEstimator."""
+    """Base class of classifiers that are already fitted, like scikit-learn's FrozenEstimator.
+
+    ``fit`` does nothing, and ``clone`` returns the same object.
+    """
 
     def fit(self, X: Any, y: Any = None, **parameters: Any) -> Self:
         """Do nothing, because the classifier is already fitted."""
@@ -36,12 +42,12 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
 
 
 class NativeClassifier(FittedClassifier):
-    """A trained booster that predicts labels.
+    """Base class of scikit-learn classifiers around a trained booster.
 
     Parameters
     ----------
     booster : object
-        The result of the library's ``train``.
+        The booster, such as the result of ``xgboost.train``.
     """
 
     def __init__(self, booster: Any) -> None:
@@ -49,17 +55,20 @@ class NativeClassifier(FittedClassifier):
 
     @property
     def n_features_in_(self) -> int:
-        """Number of columns."""
+        """Number of columns that the booster was trained on."""
         raise NotImplementedError
 
     @property
     def classes_(self) -> NDArray[np.generic]:
-        """The labels."""
+        """The class labels."""
         raise NotImplementedError
 
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
-        """Names of the columns, if the booster has any."""
+        """Names of the columns that the booster was trained on.
+
+        Accessing it raises an AttributeError if the booster was trained without names.
+        """
         names = self._feature_names()
         if names is None:
             raise AttributeError(f"the {type(self).__name__} was trained without column names")
@@ -69,11 +78,14 @@ class NativeClassifier(FittedClassifier):
         raise NotImplementedError
 
     def check(self) -> None:
-        """Check that the booster is a classifier."""
+        """Raise an UnsupportedModelError unless the booster was trained as a classifier."""
         raise NotImplementedError
 
     def _columns(self, X: Any, *, by_category: bool = False) -> Any:
-        """Check the columns; convert X to an array unless it holds labels."""
+        """Check the number of columns, and convert ``X`` for the booster.
+
+        With ``by_category``, category labels in ``X`` are not converted. Otherwise, the result is a float64 array.
+        """
         labels = by_category and not (isinstance(X, np.ndarray) and X.dtype.kind in "fiub")
         columns = X if labels and hasattr(X, "shape") else np.asarray(X, dtype=object if labels else np.float64)
         if len(columns.shape) != 2 or columns.shape[1] != self.n_features_in_:
@@ -89,7 +101,7 @@ def as_classifier(model: Any) -> Any:
     Parameters
     ----------
     model : object
-        A booster of ``xgboost.train`` or ``lightgbm.train``, a ``catboost.CatBoost``, or a classifier, which is returned
+        A booster of ``xgboost.train`` or ``lightgbm.train``, or a ``catboost.CatBoost``. A classifier is returned
         unchanged.
 
     Returns

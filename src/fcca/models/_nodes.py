@@ -1,4 +1,4 @@
-"""The nodes of many trees in one set of arrays."""
+"""The nodes of many trees, one tree after the other, in arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Nodes:
-    """Nodes of trees, with the fields of :class:`TreeEnsemble`."""
+    """The nodes of trees; :class:`TreeEnsemble` describes the fields."""
 
     roots: NDArray[np.int64]
     feature: NDArray[np.int32]
@@ -27,16 +27,16 @@ class Nodes:
     categories: dict[int, NDArray[np.int64]] = field(default_factory=dict)
 
     def arguments(self) -> dict[str, Any]:
-        """Return the fields as arguments of a TreeEnsemble."""
+        """Return the fields as keyword arguments of :class:`TreeEnsemble`."""
         return {each.name: getattr(self, each.name) for each in fields(Nodes)}
 
     def arranged(self, order: NDArray[np.intp]) -> Self:
-        """Reorder some nodes, and renumber roots and children.
+        """Keep the nodes in ``order`` only, and renumber roots and children.
 
         Parameters
         ----------
         order : ndarray of int
-            All nodes that the trees need.
+            Positions of the nodes to keep. It must contain all roots and their descendants.
         """
         number = np.full(len(self.feature), -1, dtype=np.int32)
         number[order] = np.arange(len(order))
@@ -56,7 +56,10 @@ class Nodes:
 
 
 def joined(forests: Sequence[Nodes]) -> Nodes:
-    """Concatenate the trees of all forests."""
+    """Concatenate the nodes of several forests, and renumber roots and children.
+
+    If one forest does not support missing values, the result does not support them.
+    """
     sizes = np.array([len(nodes.feature) for nodes in forests])
     first = first_nodes(sizes)
 
@@ -83,10 +86,17 @@ def joined(forests: Sequence[Nodes]) -> Nodes:
 
 
 def first_nodes(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the position of each tree's first node in the concatenated trees."""
+    """Return the position of the first node of each tree after concatenation.
+
+    ``sizes`` are the numbers of nodes of the trees.
+    """
     return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
 
 
 def shifted(children: NDArray[np.integer], first: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Number the children over all trees; negative numbers, which mark leaves, become -1."""
+    """Convert children's positions in their tree to positions in all trees.
+
+    All trees are concatenated. A negative position marks a leaf and becomes -1. ``first`` and ``sizes`` are the first node
+    and the size of each tree.
+    """
     return np.where(children < 0, -1, children + np.repeat(first, sizes)).astype(np.int32)

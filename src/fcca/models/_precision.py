@@ -1,4 +1,7 @@
-"""Exact cuts and boundaries: the only module that knows about floating-point precision."""
+"""Find exact cuts and boundaries in spite of rounding.
+
+Each is the last float64 before the result of a comparison with rounded numbers changes.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,12 @@ Floats = NDArray[np.float64]
 
 
 def largest_float64_below_float32_cut(threshold: Floats) -> Floats:
-    """Find the largest float64 that passes ``float32(x) <= threshold``.
+    """Find the largest float64 ``x`` with ``float32(x) <= threshold``, for each threshold.
 
-    Casting rounds to the nearest float32, so all float64 values below the midpoint to the next float32 pass. The midpoint
-    itself is rounded to the neighbour with the even last bit. After the largest float32, rounding treats infinity as the
-    next power of two. Libraries cut at infinity and at the largest float32 to separate missing values.
+    The cast rounds ``x`` to the nearest float32. So ``x`` may lie above the threshold, up to the midpoint between two
+    neighbouring float32 numbers. The midpoint itself is rounded to the neighbour whose last bit is 0. Above the largest
+    float32, the next number counts as ``2**128``. Cuts at the largest float32 and at infinity are supported: libraries use
+    them to separate missing values.
     """
     with np.errstate(over="ignore"):
         below = threshold.astype(np.float32)
@@ -28,7 +32,7 @@ def largest_float64_below_float32_cut(threshold: Floats) -> Floats:
 
 
 def _to_ordinal(x: Floats) -> NDArray[np.int64]:
-    """Map float64 to int64, keeping order and neighbours."""
+    """Map neighbouring float64 numbers to successive int64 numbers."""
     bits = x.view(np.int64)
     return np.where(bits < 0, np.int64(-(2**63)) - bits, bits)
 
@@ -39,10 +43,20 @@ def _from_ordinal(ordinal: NDArray[np.int64]) -> Floats:
 
 
 def largest_passing(passes: Callable[[Floats], NDArray[np.bool_]], n: int) -> Floats:
-    """Find the largest float64 that passes each test, by bisection.
+    """Find the largest float64 that passes each of ``n`` tests, by bisection.
 
-    Each test must be true up to some float64 and false above it. ``passes`` takes one candidate per test. The result is
-    -inf if no float passes, and the largest finite float64 if all pass.
+    Parameters
+    ----------
+    passes : callable
+        Accepts an array with one float64 per test, and returns which of them pass. Each test must be true up to some
+        float64 and false above it.
+    n : int
+        Number of tests.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        -inf for a test that no float64 passes, the largest finite float64 for a test that all pass.
     """
     largest = np.finfo(np.float64).max
     low = np.full(n, _to_ordinal(np.array([-largest]))[0])
@@ -57,12 +71,14 @@ def largest_passing(passes: Callable[[Floats], NDArray[np.bool_]], n: int) -> Fl
 
 
 def last_score_of_first_class(answers_first: Callable[[Floats], NDArray[np.bool_]]) -> float:
-    """Find the largest score of the first class: the boundary of a model with one output.
+    """Find the largest score for which a classifier predicts the first class.
+
+    This is the boundary of a model with one output.
 
     Parameters
     ----------
     answers_first : callable
-        Returns, for an array of scores, the mask of those for which the classifier predicts the first class.
+        Accepts an array of scores, and returns True for each score that leads to the first class.
     """
     with np.errstate(over="ignore", under="ignore"):
         return float(largest_passing(answers_first, 1)[0])

@@ -1,4 +1,7 @@
-"""Registry of readers by dotted class names. No library is imported before it is used."""
+"""Registry of the supported classifiers and their readers.
+
+Classifiers are found by the dotted names of their classes, so no library is imported before it is used.
+"""
 
 from __future__ import annotations
 
@@ -18,23 +21,24 @@ from fcca.models.pipelines._steps import step_weights
 
 @dataclass(frozen=True)
 class Reader:
-    """Functions of a module in ``readers`` that read one class.
+    """Where to find the functions that read one class of classifiers.
 
-    ``read(estimator)`` reads a fitted classifier. The optional ``check(estimator)`` checks the parameters before fitting.
-    The optional ``weights(estimator, weight)`` returns the parameters of ``fit`` for row weights. The default is
-    ``sample_weight``.
+    Up to three functions in a module of ``fcca.models.readers`` belong to a class. ``read(estimator)`` reads a fitted
+    classifier. The optional ``check(estimator)`` checks the parameters before fitting. The optional
+    ``weights(estimator, weight)`` returns the arguments of ``fit`` for row weights. By default, this is ``sample_weight``.
 
     Attributes
     ----------
     module : str
+        Name of the module.
     kind : str
-        Suffix of the functions in a module for several classes, as in ``read_bagging``.
+        Suffix of the functions if the module reads several classes, as in ``read_bagging``.
     checks_fitted : bool
-        Whether ``read`` checks that the classifier is fitted.
+        Whether ``read`` itself checks that the classifier is fitted.
     takes_missing : bool
-        Whether the classifier accepts missing numbers. For all others, missing numbers are filled in.
+        Whether the classifier accepts missing numbers. For other classifiers, missing numbers are filled in.
     is_around : bool
-        Whether the class passes the table unchanged to the classifier inside it, ``estimator``.
+        Whether the class wraps another classifier, ``estimator``, and passes the table to it unchanged.
     """
 
     module: str
@@ -44,7 +48,10 @@ class Reader:
     is_around: bool = False
 
     def function(self, verb: str) -> Any:
-        """Import ``read``, ``check`` or ``weights``; None if the module has no such function."""
+        """Return the function ``verb``: "read", "check" or "weights".
+
+        Import the module first. Return None if the module has no such function.
+        """
         module = import_module(f"fcca.models.readers.{self.module}")
         return getattr(module, f"{verb}_{self.kind}" if self.kind else verb, None)
 
@@ -91,9 +98,10 @@ PIPELINE = "sklearn.pipeline.Pipeline"
 
 
 def public_names(estimator: Any) -> list[str]:
-    """Return the dotted public names of the class and its bases.
+    """Return the dotted public names of a class and its bases.
 
-    Private modules are removed: sklearn.svm._classes.SVC becomes sklearn.svm.SVC.
+    ``estimator`` is an object of the class. Private modules are left out: ``sklearn.svm._classes.SVC`` becomes
+    ``sklearn.svm.SVC``.
     """
     names = []
     for cls in type(estimator).__mro__:
@@ -120,8 +128,8 @@ def _find(estimator: Any) -> tuple[str, Reader | None]:
             return name, None
     raise UnsupportedModelError(
         f"{type(estimator).__name__} is not supported. Supported classifiers: {', '.join(supported_models())}. They may "
-        "also be behind encoders, imputers and scalers in a Pipeline, inside a parameter search such as GridSearchCV, or in "
-        "FrozenEstimator. For trained boosters of xgboost.train, lightgbm.train and catboost.CatBoost, use "
+        "also come after encoders, imputers and scalers in a Pipeline, or be inside a parameter search such as GridSearchCV "
+        "or inside a FrozenEstimator. For trained boosters of xgboost.train, lightgbm.train and catboost.CatBoost, use "
         "fcca.models.as_classifier(booster), or CounterfactualExplainer(booster, X)."
     )
 
@@ -135,7 +143,11 @@ def unwrapped(estimator: Any) -> Any:
 
 
 def check_supported(estimator: Any) -> None:
-    """Check that a classifier can be read once it is fitted."""
+    """Check that a classifier is supported, fitted or not.
+
+    A supported classifier can be converted by :func:`read_model` after fitting. For all others, raise an
+    UnsupportedModelError.
+    """
     name, reader = _find(estimator)
     if reader is not None:
         check = reader.function("check")
@@ -157,7 +169,10 @@ def is_linear(estimator: Any) -> bool:
 
 
 def weight_parameters(estimator: Any, weight: Any) -> dict[str, Any]:
-    """Return the parameters of ``estimator.fit`` for row weights."""
+    """Return the keyword arguments that pass row weights to ``estimator.fit``.
+
+    For a Pipeline, these are arguments such as ``step__sample_weight`` for each step that supports weights.
+    """
     name, reader = _find(estimator)
     if name == PIPELINE:
         parameters: dict[str, Any] = {}
@@ -182,7 +197,11 @@ def weight_parameters(estimator: Any, weight: Any) -> dict[str, Any]:
 
 
 def read_part(estimator: Any) -> Model:
-    """Read a classifier, or a part that may have a single class."""
+    """Convert a fitted classifier to a :class:`Model`.
+
+    The classifier may be a part of an ensemble. Unlike :func:`read_model`, this function accepts a classifier fitted on
+    a single class.
+    """
     name, reader = _find(estimator)
     if reader is None or not reader.checks_fitted:
         check_is_fitted(estimator)
@@ -195,13 +214,15 @@ def read_part(estimator: Any) -> Model:
 
 
 def read_model(estimator: Any, decision_threshold: float | None = None) -> Model:
-    """Read a fitted classifier into the neutral model.
+    """Convert a fitted classifier to a :class:`Model`.
+
+    A model is the common form of classifiers of all libraries, which the searches use.
 
     Parameters
     ----------
     estimator : fitted classifier
-        One of :func:`supported_models`, alone or inside a Pipeline with encoders, imputers and scalers, a
-        parameter search or FrozenEstimator.
+        A classifier of one of the classes in :func:`supported_models`. It may be the last step of a Pipeline with encoders,
+        imputers and scalers. It may also be inside a parameter search or a FrozenEstimator.
     decision_threshold : float or None, default=None
         For two classes: predict the second class if its probability is at least this threshold, as with
         :func:`fcca.models.decide_at`. None uses the predictions of the classifier.
@@ -209,6 +230,7 @@ def read_model(estimator: Any, decision_threshold: float | None = None) -> Model
     Returns
     -------
     Model
+        A :class:`LinearModel` or a :class:`TreeEnsemble` with the same predictions.
 
     Examples
     --------

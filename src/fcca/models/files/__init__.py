@@ -1,4 +1,4 @@
-"""Fitted classifiers from files, loaded by their libraries."""
+"""Load classifiers from files, with checks for damage and unsafe content."""
 
 from fcca.models.files._load_errors import damage_as_invalid_input as damage_as_invalid_input
 from fcca.models.files._load_model import check_not_pickled as check_not_pickled, file_content as file_content, load_model

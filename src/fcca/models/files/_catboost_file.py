@@ -1,4 +1,7 @@
-"""Checks of the trees in a binary CatBoost file, which is a FlatBuffers table after eight bytes."""
+"""Check the trees in a binary CatBoost file.
+
+After eight bytes, such a file is a table in the format FlatBuffers.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,10 @@ DIMENSION, SIZES, STARTS, LEAF_VALUES, STEPS, LEAF_OFFSETS = 0, 2, 3, 8, 10, 11
 
 
 def check_steps(content: bytes) -> None:
-    """Check that trees with a step per node stay inside their nodes and leaf values.
+    """Check that nodes of asymmetric trees refer to existing nodes and values.
 
-    CatBoost does not check this. It reads outside its arrays, and may or may not crash.
+    A step is the distance from a node to its child. CatBoost does not check the steps. If they are wrong, it reads outside
+    of its arrays, and may or may not crash.
 
     Parameters
     ----------
@@ -42,23 +46,24 @@ def check_steps(content: bytes) -> None:
     if sizes.min() < 1 or len(sizes) != len(starts) or not np.array_equal(starts, np.cumsum(sizes) - sizes):
         raise ValueError("its trees overlap")
     if sizes.sum() != len(steps) or len(offsets) != len(steps):
-        raise ValueError("its trees have another number of nodes than the model")
+        raise ValueError("the sizes of its trees do not add up to the number of its nodes")
     end = np.repeat(starts + sizes, sizes)
     if np.any(np.arange(len(steps)) + steps.max(axis=1) >= end):
-        raise ValueError("a tree has a step outside of its nodes")
+        raise ValueError("a node of a tree refers to a node outside of the tree")
     of_leaves = offsets[np.any(steps == 0, axis=1)]
     if np.any((of_leaves < 0) | (of_leaves + dimension > n_values)):
         raise ValueError("a leaf has no value")
 
 
 class _Table:
-    """A FlatBuffers table.
+    """A FlatBuffers table, whose fields are read by their numbers.
 
     Parameters
     ----------
     content : bytes
+        The whole FlatBuffers content.
     at : int or None
-        Its first byte; None is the root table.
+        Position of the first byte of the table; None for the root table.
     """
 
     def __init__(self, content: bytes, at: int | None) -> None:
@@ -66,15 +71,18 @@ class _Table:
         self._at = self._reference(0) if at is None else at
 
     def table(self, field: int) -> _Table:
-        """Return a field that is a table."""
+        """Return the table in the field with this number."""
         return _Table(self._content, self._reference(self._place(field)))
 
     def number(self, field: int) -> int:
-        """Return a field that is an integer."""
+        """Return the integer in the field with this number."""
         return int(self._read("<i", self._place(field)))
 
     def vector(self, field: int, dtype: str) -> NDArray[Any]:
-        """Return a field that is a vector of numbers, or of pairs of numbers; empty if it is absent."""
+        """Return the vector in the field with this number.
+
+        It is empty if the table lacks the field. The field ``STEPS`` has two numbers per entry, all others have one.
+        """
         place = self._place(field)
         if place == self._at:
             return np.empty(0, dtype)
@@ -83,7 +91,10 @@ class _Table:
         return np.frombuffer(self._content, dtype, items, start + 4)
 
     def _place(self, field: int) -> int:
-        """Return the first byte of a field, or of the table if the field is absent."""
+        """Return the position of a field's first byte.
+
+        If the table lacks the field, return the position of the table.
+        """
         fields = self._at - self._read("<i", self._at)
         known = (self._read("<H", fields) - 4) // 2
         return self._at + (self._read("<H", fields + 4 + 2 * field) if field < known else 0)
@@ -93,6 +104,6 @@ class _Table:
 
     def _read(self, kind: str, at: int) -> int:
         if at < 0:
-            raise ValueError("a negative place")
+            raise ValueError("a negative position")
         found: int = struct.unpack_from(kind, self._content, at)[0]
         return found

@@ -1,4 +1,4 @@
-"""Errors of libraries that load a damaged file, converted into one type."""
+"""Convert the errors that libraries raise for damaged files into InvalidInputError."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from fcca.exceptions import FCCAError, InvalidInputError
 
 @contextmanager
 def damage_as_invalid_input(path: Path, what: str) -> Iterator[None]:
-    """Convert every error of a block into an InvalidInputError.
+    """Convert errors in a ``with`` block into an InvalidInputError.
 
-    A file sets the state of a library's objects, and no library documents the exceptions of a wrong state. So any
-    exception means that the file cannot be used. Only a MemoryError is passed on.
+    Objects from a damaged file can raise exceptions of any type, which no library documents. So every exception means that
+    the file cannot be used. Only a MemoryError and the errors of fcca are raised unchanged.
 
     Parameters
     ----------
     path : Path
+        The file, for the message.
     what : str
         Format of the file for the message, such as "an XGBoost model".
     """
@@ -31,5 +32,5 @@ def damage_as_invalid_input(path: Path, what: str) -> Iterator[None]:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         reason = re.sub(r"^(\[[\d:]+\] )?\S+:\d+: ", "", lines[0]).rstrip(" .:")  # without the line of the library's source
         raise InvalidInputError(
-            f"{path} looks like {what}, but it cannot be loaded: {reason}. Save it again, or load another file."
+            f"{path} looks like {what}, but it cannot be loaded: {reason}. Save the model again, or load another file."
         ) from error

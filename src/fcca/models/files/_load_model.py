@@ -1,4 +1,7 @@
-"""Classifiers from files. The format is read from the content, and code in a file never runs."""
+"""Load classifiers from files.
+
+The content of a file determines its format, not its name. Code in a file is never run.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +43,8 @@ Load = Callable[[Path, bytes], Any]
 def load_model(path: str | Path, *, trusted: bool = False) -> Any:
     """Load a fitted classifier from a file.
 
-    The library of the format loads the file. These libraries crash or hang on some damaged files. So the file is first
-    loaded in a child process, which reads the model and predicts some rows.
+    The library that wrote the file loads it. These libraries crash or hang on some damaged files. So the file is first
+    loaded in a child process, which also predicts some rows.
 
     Parameters
     ----------
@@ -49,8 +52,8 @@ def load_model(path: str | Path, *, trusted: bool = False) -> Any:
         A file of skops, XGBoost, LightGBM or CatBoost, of at most 4 GiB. The format is read from the content, not from the
         name.
     trusted : bool, default=False
-        Whether to skip the child process, which takes some seconds. Use it only for files that you wrote: a damaged file
-        may end the process. Types in a skops file are always checked.
+        Whether to skip the child process, which takes some seconds. Set it to True only for files that you wrote: a damaged
+        file may end this process. The types in a skops file are checked in any case.
 
     Returns
     -------
@@ -89,12 +92,29 @@ def load_model(path: str | Path, *, trusted: bool = False) -> Any:
 
 
 def _load_untrusted(path: Path, content: bytes) -> Any:
-    """Load a file in the child process."""
+    """Load and check a file of any format.
+
+    The child process calls this function.
+    """
     return _checked(path, content, *_format(path, content))
 
 
 def _checked(path: Path, content: bytes, what: str, load: Load) -> Any:
-    """Load a classifier, read it, and predict some rows."""
+    """Load a file, and check that it contains a usable classifier.
+
+    The classifier must be fitted, and must predict some rows without an error.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    content : bytes
+        The content of the file.
+    what : str
+        Format of the file for messages, such as "an XGBoost model".
+    load : callable
+        ``load(path, content)`` returns the object in the file.
+    """
     with damage_as_invalid_input(path, what):
         found = load(path, content)
         classifier = as_classifier(found) if hasattr(found, "predict") else found
@@ -109,13 +129,18 @@ def _checked(path: Path, content: bytes, what: str, load: Load) -> Any:
 
 
 def file_content(path: Path, formats: str = FORMATS) -> bytes:
-    """Read a regular file of limited size.
+    """Return the content of a regular file of at most 4 GiB.
 
     Parameters
     ----------
     path : Path
     formats : str
         Supported formats, for messages.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file does not exist, is empty or too large, cannot be read, or is not a regular file.
     """
     try:
         content = regular_content(path, LARGEST_FILE)
@@ -132,16 +157,19 @@ def file_content(path: Path, formats: str = FORMATS) -> bytes:
 
 
 def check_not_pickled(path: Path, content: bytes, instead: str) -> None:
-    """Raise an error for pickles and for compressed files.
+    """Raise an InvalidInputError for pickles and for compressed files.
+
+    A compressed file may be a pickle, too.
 
     Parameters
     ----------
     path : Path
     content : bytes
+        The content of the file.
     instead : str
-        A call that saves the object without code.
+        Python code for the message, which saves the object in a format without code.
     """
-    advice = f"If you trust it, load it yourself and save it without code: {instead}."
+    advice = f"If you trust the file, load it yourself and save it in a format without code: {instead}."
     # Pickles of protocol 2 and later begin with the opcode PROTO.
     is_pickle = content[0] == 0x80 and content[1:2] <= b"\x08" and content.endswith(b".")
     if is_pickle or path.suffix.lower() in PICKLE_SUFFIXES:
@@ -157,7 +185,10 @@ def check_not_pickled(path: Path, content: bytes, instead: str) -> None:
 
 
 def _format(path: Path, content: bytes) -> tuple[str, Load]:
-    """Find a file's format and the function that loads it."""
+    """Return the format of a file, and the function that loads it.
+
+    The format is a string for messages, such as "an XGBoost model".
+    """
     check_not_pickled(path, content, "skops.io.dump(joblib.load(file), 'model.skops')")
     if content.startswith(ZIP):
         return "a skops file", load_skops
@@ -173,12 +204,15 @@ def _format(path: Path, content: bytes) -> tuple[str, Load]:
 
 
 def _json_format(path: Path, content: bytes) -> tuple[str, Load]:
-    """Find the format of a JSON file: XGBoost or CatBoost."""
+    """Return the format of a JSON file, and its load function.
+
+    JSON files of XGBoost and CatBoost are supported.
+    """
     try:
         document = json.loads(content.decode(), object_pairs_hook=without_repetition)
     except (ValueError, RecursionError) as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
         raise InvalidInputError(
-            f"{path} begins like JSON, but it is damaged: {error}. It may be truncated. Save it again."
+            f"{path} begins like JSON, but it is damaged: {error}. It may be truncated. Save the model again."
         ) from error
     if "learner" in document:
         return "an XGBoost model", _load_xgboost
@@ -186,7 +220,7 @@ def _json_format(path: Path, content: bytes) -> tuple[str, Load]:
         return "a CatBoost model", _load_catboost_json
     keys = ", ".join(repr(key) for key in list(document)[:5]) or "nothing"
     raise InvalidInputError(
-        f"{path} is JSON, but written neither by XGBoost nor by CatBoost: it has {keys}. Supported formats: {FORMATS}."
+        f"{path} is JSON, but written neither by XGBoost nor by CatBoost: its keys are {keys}. Supported formats: {FORMATS}."
     )
 
 
@@ -198,12 +232,15 @@ def _load_xgboost(path: Path, content: bytes) -> Any:
 
 
 def _check_parents(gradient_booster: dict[str, Any]) -> None:
-    """Check the parents of the nodes. For invalid ones, XGBoost reads outside its arrays and may crash."""
+    """Check that the parent of each node exists.
+
+    Otherwise, XGBoost would read outside of its arrays, and may crash.
+    """
     model = gradient_booster.get("gbtree", gradient_booster)["model"]
     for tree in model.get("trees", ()):
         parents = np.array(tree["parents"])
         if np.any((parents < 0) | (parents >= len(parents)) & (parents != XGBOOST_ROOT)):
-            raise ValueError("a tree has a parent outside of its nodes")
+            raise ValueError("a node of a tree has a parent that does not exist")
 
 
 def _load_lightgbm(path: Path, content: bytes) -> Any:

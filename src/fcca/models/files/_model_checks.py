@@ -1,4 +1,4 @@
-"""Checks of a loaded classifier. Compiled loops use its numbers without checks."""
+"""Check a loaded classifier before compiled code uses its numbers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ LARGEST_VALUE = 1e30  # scikit-learn takes values within float32
 
 
 def check_usable(classifier: Any) -> None:
-    """Read a classifier and predict some rows, to detect damage.
+    """Check a loaded classifier: read it, and predict some rows.
 
-    An unsupported classifier passes. The error comes when it is used.
+    Any exception means damage. A classifier that fcca does not support passes this check: :func:`read_model` raises the
+    error when it is used.
     """
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -41,33 +42,37 @@ def check_usable(classifier: Any) -> None:
 
 
 def check_trees(model: TreeEnsemble) -> None:
-    """Check that every path ends in a leaf with finite values.
+    """Check that the nodes form trees with valid numbers.
 
-    Parameters
-    ----------
-    model : TreeEnsemble
+    Raises
+    ------
+    ValueError
+        If a tree is damaged. The message describes the damage.
     """
     n_nodes, inner = len(model.feature), model.feature >= 0
     children = np.concatenate([model.left[inner], model.right[inner]])
     if np.any((children < 0) | (children >= n_nodes)):
-        raise ValueError("a tree has a child outside of its nodes")
+        raise ValueError("a node of a tree has a child that does not exist")
     # No node has two parents and no root has one, so no path is a cycle.
     if np.bincount(np.concatenate([model.roots, children]), minlength=n_nodes).max(initial=0) > 1:
         raise ValueError("the nodes of a tree do not form a tree")
     if np.any(model.feature >= model.n_features):
-        raise ValueError(f"a tree splits by a column outside of the {model.n_features} columns")
+        raise ValueError(f"a tree splits by a column that does not exist, as there are {model.n_features} columns")
     by_number = inner.copy()
     by_number[list(model.categories)] = False
     if np.isnan(model.threshold[by_number]).any():
-        raise ValueError("a tree splits at a threshold that is not a number")
+        raise ValueError("a tree has a threshold that is NaN")
     if not (np.isfinite(model.value).all() and np.isfinite(model.base).all()):
-        raise ValueError("a tree has a leaf whose value is not finite")
+        raise ValueError("a tree has a leaf value that is NaN or infinite")
     if any(codes.min(initial=0) < 0 for codes in model.categories.values()):
         raise ValueError("a tree splits by a category code below 0")
 
 
 def _trial_rows(model: Model) -> Floats:
-    """Build rows of zeros, thresholds, category codes and, if allowed, missing values."""
+    """Build some rows to predict, as encoded numbers.
+
+    They contain zeros, values at and above the cuts of the model, category codes and, if supported, missing values.
+    """
     rows = np.zeros((2, model.n_features))
     cuts = np.empty(0)
     if isinstance(model, TreeEnsemble):

@@ -1,4 +1,4 @@
-"""Checks of scikit-learn objects from a file. Compiled loops use their numbers without checks."""
+"""Check scikit-learn objects from a file, before compiled code uses their numbers."""
 
 from __future__ import annotations
 
@@ -15,13 +15,19 @@ WORDS_PER_BITSET = 8
 
 
 def check_sklearn_objects(model: Any, path: Path) -> None:
-    """Check all trees and ensembles of scikit-learn inside a model.
+    """Check all trees and ensembles of scikit-learn inside a loaded object.
 
     Parameters
     ----------
     model : object
+        The loaded object, such as a classifier or a Pipeline.
     path : Path
-        File of the model, for messages.
+        File of the object, for messages.
+
+    Raises
+    ------
+    InvalidInputError
+        If an object is damaged.
     """
     found = [
         (item, type(item).__name__, n_features)
@@ -31,20 +37,23 @@ def check_sklearn_objects(model: Any, path: Path) -> None:
     for item, name, n_features in found:  # before the ensembles, whose checks use the trees
         if name in TREES and not TREES[name](item, n_features):
             raise InvalidInputError(
-                f"{path} is damaged: it holds a tree whose nodes refer to a missing node or column. Save it again."
+                f"{path} is damaged: it holds a tree whose nodes refer to a missing node or column. Save the model again."
             )
     for item, name, _ in found:
         if name in ENSEMBLES and hasattr(item, ENSEMBLES[name][0]) and not ENSEMBLES[name][1](item):
-            raise InvalidInputError(f"{path} is damaged: it holds a {name} with inconsistent parts. Save it again.")
+            raise InvalidInputError(f"{path} is damaged: the parts of its {name} do not fit together. Save the model again.")
 
 
 def objects_in(model: Any) -> Iterator[Any]:
-    """Iterate over all objects inside a model, itself first."""
+    """Iterate over ``model`` and all objects inside it, at any depth."""
     return (item for item, _ in _with_columns(model))
 
 
 def _with_columns(model: Any) -> Iterator[tuple[Any, int]]:
-    """Iterate over the objects inside a model, with their numbers of columns."""
+    """Iterate over ``model`` and all objects inside it, with column counts.
+
+    The column count of an object is the ``n_features_in_`` of the nearest estimator around it, or 0.
+    """
     seen: set[int] = set()
     pending: list[tuple[Any, int]] = [(model, 0)]
     while pending:
@@ -92,7 +101,10 @@ def _is_histogram_tree(tree: Any, n_features: int) -> bool:
 def _has_valid_nodes(
     left: NDArray[Any], right: NDArray[Any], feature: NDArray[Any], inner: NDArray[np.bool_], n_features: int
 ) -> bool:
-    """Check that children follow their parents, and that columns exist."""
+    """Return True if all children follow their parents and columns exist.
+
+    ``inner`` marks the nodes that are not leaves.
+    """
     node, n_nodes = np.flatnonzero(inner), len(left)
     children = [side[inner].astype(np.int64) for side in (left, right)]
     columns = feature[inner].astype(np.int64)
@@ -111,7 +123,10 @@ def _is_forest(part: Any) -> bool:
 
 
 def _is_boosting(part: Any) -> bool:
-    """Check that each round has one tree per score."""
+    """Return True if each iteration has one tree per score.
+
+    ``part`` is a GradientBoostingClassifier.
+    """
     n_outputs = 1 if len(part.classes_) == 2 else len(part.classes_)
     stages = part.estimators_
     if not (isinstance(stages, np.ndarray) and stages.ndim == 2 and stages.shape[1] == n_outputs and len(stages)):
@@ -127,7 +142,7 @@ def _is_boosting(part: Any) -> bool:
 
 
 def _is_histogram_boosting(part: Any) -> bool:
-    """Check the trees per round and the categorical columns."""
+    """Return True if the trees and categories of a HistGradientBoostingClassifier fit together."""
     n_features, n_outputs = part.n_features_in_, 1 if len(part.classes_) == 2 else len(part.classes_)
     trees = [tree for stage in part._predictors for tree in stage]
     if any(len(stage) != n_outputs for stage in part._predictors) or part.n_trees_per_iteration_ != n_outputs:
@@ -143,7 +158,10 @@ def _is_histogram_boosting(part: Any) -> bool:
 
 
 def _is_support_vector_machine(part: Any) -> bool:
-    """Check the sizes that libsvm trusts."""
+    """Return True if the arrays of an SVC have consistent sizes.
+
+    libsvm does not check these sizes.
+    """
     vectors, n_classes = part.support_vectors_, len(part.classes_)
     if not isinstance(vectors, np.ndarray):  # sparse vectors are not supported
         return False

@@ -1,4 +1,7 @@
-"""skops files: types are audited before objects are created, and objects are checked before use."""
+"""Load skops files.
+
+Types are checked before objects are created, and objects are checked before use.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,10 @@ MOST_OF_SCHEMA = 2**26  # JSON takes up to 20 times its size in memory; a boosti
 
 
 def library_for(path: Path, name: str) -> ModuleType:
-    """Import the library that a file needs."""
+    """Import the library ``name``, which is needed to load the file ``path``.
+
+    Raise an UnsupportedModelError if it is not installed.
+    """
     try:
         return import_module(name)
     except ImportError as error:
@@ -82,7 +88,7 @@ def _missing(path: Path, library: str) -> UnsupportedModelError:
 
 
 def skops_library(path: Path) -> ModuleType:
-    """Import skops.io, for a file to read or to write."""
+    """Import ``skops.io``, which is needed to read or write the file ``path``."""
     return library_for(path, "skops.io")
 
 
@@ -92,10 +98,11 @@ def load_skops(path: Path, content: bytes, trusted: Collection[str] = TRUSTED_TY
     Parameters
     ----------
     path : Path
-        For messages.
+        The file, for messages.
     content : bytes
+        The content of the file.
     trusted : collection of str
-        Types that the file may hold, besides the types that skops trusts.
+        Dotted names of the types that the file may contain, in addition to the types that skops trusts.
     """
     what = "a skops file"
     skops = skops_library(path)
@@ -105,8 +112,8 @@ def load_skops(path: Path, content: bytes, trusted: Collection[str] = TRUSTED_TY
     refused = sorted(set(unknown).difference(trusted))
     if refused:
         raise InvalidInputError(
-            f"{path} holds types that are not known to be safe: {', '.join(refused)}. If you trust it, load it yourself "
-            "with skops.io.load(file, trusted=[…]) and pass the classifier."
+            f"{path} holds types that are not known to be safe: {', '.join(refused)}. If you trust the file, load it "
+            "yourself with skops.io.load(file, trusted=[…]), and pass the loaded classifier instead of the file."
         )
     with damage_as_invalid_input(path, what):
         try:
@@ -122,22 +129,28 @@ def load_skops(path: Path, content: bytes, trusted: Collection[str] = TRUSTED_TY
 
 
 def check_archive(content: bytes) -> None:
-    """Check an archive's unpacked size and the constructors of its objects."""
+    """Check the unpacked size and the loaders of a skops file.
+
+    Raise a ValueError if the size is too large or a loader is not allowed.
+    """
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         size = sum(member.file_size for member in archive.infolist())
         if size > max(MOST_BYTES, MOST_GROWTH * len(content)):
-            raise ValueError(f"it has {len(content):,} bytes and would have {size:,} unpacked")
+            raise ValueError(f"it has {len(content):,} bytes, but {size:,} after unpacking, which is too large")
         schema_size = archive.getinfo("schema.json").file_size
         if schema_size > MOST_OF_SCHEMA:
             raise ValueError(
-                f"its schema.json has {schema_size:,} bytes, more than the limit of {MOST_OF_SCHEMA:,}. If you trust it, "
-                "load it yourself with skops.io.load and pass the classifier"
+                f"its schema.json has {schema_size:,} bytes, more than the limit of {MOST_OF_SCHEMA:,}. If you trust the "
+                "file, load it yourself with skops.io.load, and pass the loaded classifier instead of the file"
             )
         check_constructors(json.loads(archive.read("schema.json")))
 
 
 def _check_boosters(found: Any) -> None:
-    """Check the fitted classifiers of the boosting libraries inside an object."""
+    """Check all fitted boosters inside a loaded object.
+
+    These are classifiers of XGBoost, LightGBM and CatBoost.
+    """
     for part in objects_in(found):
         names = {f"{base.__module__}.{base.__qualname__}" for base in type(part).__mro__}
         if isinstance(part, NativeClassifier) or not names.isdisjoint(BOOSTERS):

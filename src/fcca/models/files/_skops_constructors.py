@@ -1,8 +1,9 @@
-"""Check of the loaders in a skops file.
+"""Check which types the loaders in a skops file create.
 
-skops checks whether a type is trusted, not which loader creates it. Most loaders would call any trusted type with arguments
-from the file. A booster created by the loader for lists would then read any file that the author names. Here every loader
-may create only the types that it is for.
+A skops file names a type and a loader for each object. skops checks that the type is trusted, but not that the loader fits
+the type. Most loaders call the type with arguments from the file. For example, the loader for lists could create a booster
+from the name of any file. The booster would then read that file. So here, each loader may only create the types that it is
+made for.
 """
 
 from __future__ import annotations
@@ -39,12 +40,17 @@ ALWAYS_CALLED = frozenset({"fcca.thresholds.ThresholdTable"})
 
 
 def check_constructors(schema: Any) -> None:
-    """Raise a ValueError for an object with the wrong loader.
+    """Check that each loader in a skops file fits its object's type.
 
     Parameters
     ----------
     schema : object
-        The JSON document in a skops file.
+        The JSON document in the skops file.
+
+    Raises
+    ------
+    ValueError
+        If a loader is unknown or does not fit the type of its object.
     """
     for state in _objects_in(schema):
         if "__loader__" not in state:
@@ -62,7 +68,7 @@ def check_constructors(schema: Any) -> None:
 
 
 def _objects_in(schema: Any) -> Iterator[dict[str, Any]]:
-    """Iterate over all JSON objects in a document."""
+    """Iterate over all dictionaries in a JSON document, at any depth."""
     pending = [schema]
     while pending:
         value = pending.pop()

@@ -1,4 +1,7 @@
-"""Trial loads in a child process: a crash or a hang ends the child only."""
+"""Load a file in a child process first, for safety.
+
+If this crashes or hangs, only the child process ends.
+"""
 
 from __future__ import annotations
 
@@ -41,25 +44,28 @@ Load = Callable[[Path, bytes], Any]
 
 
 def try_in_child(load: Load, path: Path, content: bytes, what: str) -> None:
-    """Load a file in a child process with limits.
+    """Try to load a file in a child process with limits.
+
+    The limits are on time and memory. Return nothing: if no error is raised, the file can be loaded in this process.
 
     Parameters
     ----------
     load : callable
-        A module-level function of the path and the content. The child imports and calls it.
+        ``load(path, content)``, a function of a module. The child process imports and calls it.
     path : Path
-        For messages. The child gets the content, because the file may change.
+        The file, for messages. The child process reads ``content`` instead, because the file may change.
     content : bytes
+        The content of the file.
     what : str
         Format of the file for messages, such as "an XGBoost model".
 
     Raises
     ------
     InvalidInputError, UnsupportedModelError
-        The errors of ``load`` in the child. An InvalidInputError is also raised if the child crashes, exceeds the time
-        limit, or needs too much memory for the size of the file.
+        The errors of ``load`` in the child process. An InvalidInputError is also raised if the child process crashes
+        or exceeds a limit. The limits grow with the size of the file.
     MemoryError
-        If this process has less memory than the child needs.
+        If the child process failed, and this process may use less memory than the child process was allowed to.
     """
     seconds = LEAST_SECONDS + SECONDS_PER_MEGABYTE * len(content) / 2**20
     memory = LEAST_MEMORY + MEMORY_PER_BYTE * len(content)
@@ -74,14 +80,20 @@ def try_in_child(load: Load, path: Path, content: bytes, what: str) -> None:
         name, message = json.loads(ended.stdout)
         raise ERRORS.get(name, InvalidInputError)(message)
     if _memory_limit() < memory:
-        raise MemoryError(f"There is not enough memory to load {path}.")
+        raise MemoryError(
+            f"The memory limit of this process is too low to load {path}. Raise the limit, or use a machine with more "
+            "memory."
+        )
     if ended.returncode == EXIT_NO_MEMORY:
         raise _failed(path, what, f"needed more than {memory / 2**30:.1f} GiB of memory")
     raise _failed(path, what, f"crashed ({_cause(ended.returncode)})")
 
 
 def _run(arguments: list[str], content: bytes, seconds: float) -> subprocess.CompletedProcess[bytes]:
-    """Call :func:`child` in a new Python process."""
+    """Call :func:`child` in a new Python process, and wait for it.
+
+    ``content`` is passed as standard input. After ``seconds``, the process is ended.
+    """
     return subprocess.run(
         # -I: no import from the working directory, unless this process does so.
         [sys.executable, "-I", "-c", CHILD, json.dumps(sys.path), *arguments],
@@ -97,8 +109,8 @@ def _run(arguments: list[str], content: bytes, seconds: float) -> subprocess.Com
 def _failed(path: Path, what: str, how: str) -> InvalidInputError:
     return InvalidInputError(
         f"{path} looks like {what}, but it cannot be loaded: the child process that loaded it {how}. The file is probably "
-        "damaged. Save it again. If you trust it, skip the child process: trusted=True in Python, --trust-model-file on the "
-        "command line."
+        "damaged. Save the model again. If you trust the file, skip the child process: trusted=True in Python, "
+        "--trust-model-file on the command line."
     )
 
 
@@ -109,7 +121,10 @@ def _cause(code: int) -> str:
 
 
 def _memory_limit() -> float:
-    """Return the limit of memory addresses, in bytes."""
+    """Return the limit on this process's memory addresses, in bytes.
+
+    Return infinity if there is no limit.
+    """
     limit = -1 if resource is None else resource.getrlimit(resource.RLIMIT_AS)[0]
     return float("inf") if limit < 0 else limit
 
@@ -118,7 +133,10 @@ def _memory_limit() -> float:
 
 
 def child(module: str, function: str, path: str, memory: str, seconds: str) -> NoReturn:
-    """Load the content from standard input. The exit code is the outcome."""
+    """Load the content from standard input, in the child process.
+
+    The exit code is 0 if this succeeds, ``EXIT_REFUSED`` for an error of fcca, and ``EXIT_NO_MEMORY`` for a MemoryError.
+    """
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as report:
         os.dup2(2, 1)  # output of libraries goes to standard error
         try:
@@ -134,7 +152,10 @@ def child(module: str, function: str, path: str, memory: str, seconds: str) -> N
 
 
 def _set_limits(memory: int, seconds: int) -> None:
-    """Lower the limits of memory addresses and processor time."""
+    """Limit the memory addresses and processor time of this process.
+
+    ``memory`` is in bytes.
+    """
     if resource is None:
         return
     for kind, limit in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_CORE, 0)):

@@ -1,1 +1,4 @@
-"""Pipelines: models of the raw columns before the steps, and steps added for raw tables."""
+"""Read pipelines as models of raw columns, and build pipelines.
+
+Raw columns are the columns of the table before the first step.
+"""

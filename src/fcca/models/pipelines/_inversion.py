@@ -1,4 +1,8 @@
-"""Inversion of pipelines: the model of the raw columns behind encoders, imputers and scalers."""
+"""Convert the classifier of a pipeline to a model of raw columns.
+
+This inverts the encoders, imputers and scalers before the classifier. Raw columns are the columns of the table before the
+first step.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +27,34 @@ UNKNOWN = -1.0
 
 
 class FittedSteps:
-    """Fitted steps as functions of one raw column each.
+    """The fitted steps before a classifier, as functions of raw columns.
+
+    The table that the steps return has output columns. Each is a function of a single raw column.
 
     Parameters
     ----------
     steps : sequence of fitted transformers
     inner : Model
-        The classifier behind them.
+        The model of the classifier after the steps, on output columns.
     n : int
         Number of raw columns.
     names : sequence of str or None
         Names of the raw columns.
     library : str
         Library of the classifier. Some libraries treat sparse tables differently from dense ones.
+
+    Attributes
+    ----------
+    traces : list of Trace
+        For each output column, its raw column and the function between them.
+    outputs : list of lists of int
+        For each raw column, the positions of its output columns.
+    columns : Columns
+        The raw columns, without categories that the classifier does not know.
+    values : dict of int to ndarray
+        For each output column of categories, its value for each category of the raw column.
+    at_missing : ndarray
+        The value of each output column if the raw value is missing.
     """
 
     def __init__(
@@ -53,7 +72,7 @@ class FittedSteps:
         if len(self.traces) != inner.n_features:
             raise UnsupportedModelError(
                 f"The steps of the pipeline return {len(self.traces)} columns, but its classifier was fitted on "
-                f"{inner.n_features}. Fit them together."
+                f"{inner.n_features}. Fit the whole pipeline at once."
             )
         self.outputs: list[list[int]] = [[] for _ in range(n)]
         for o, each in enumerate(self.traces):
@@ -86,15 +105,25 @@ class FittedSteps:
                 )
             if labels is None and not kept and any(own.categories is not None and not t.constant for t, own in behind):
                 raise UnsupportedModelError(
-                    f"Column {called(self.names, j)} is scaled, but the classifier treats it as categories. Give the "
-                    "classifier the raw column."
+                    f"Column {called(self.names, j)} is scaled, but the classifier treats it as categories. Pass the column "
+                    "to the classifier without scaling."
                 )
             none = column.none_is_missing or j in facts.none_is_missing
             columns.append(replace(column, none_is_missing=none, as_object=j in facts.as_object))
         return Columns(tuple(columns))
 
     def evaluated(self, columns: Columns, table: Floats, needed: NDArray[np.bool_] | None = None) -> Table:
-        """Transform an encoded raw table with the steps. Columns that are not needed may hold any values."""
+        """Transform a raw table with the steps, and return the output columns.
+
+        Parameters
+        ----------
+        columns : Columns
+            The raw columns, to convert category codes back to labels.
+        table : ndarray of shape (n_rows, n_raw_columns)
+            The rows. Categories are given as codes.
+        needed : ndarray of shape (n_output_columns,) or None
+            True for output columns that are needed. The others may get any values.
+        """
         decoded = columns.decode(table)
         if isinstance(decoded, pd.DataFrame):
             out = Table(np.asarray(decoded.iloc[:, j]) for j in range(self.n))
@@ -105,14 +134,19 @@ class FittedSteps:
         return out
 
     def _values_of_categories(self, columns: Columns) -> dict[int, NDArray[Any]]:
-        """Compute the values of each output column per category; one value for constant columns."""
+        """Compute the value of each output column for each category.
+
+        These are the categories of the output column's raw column. An output column that depends only on whether a number is
+        missing has a single value.
+        """
         sizes = [0 if column.categories is None else len(column.categories) for column in columns]
         codes = np.arange(max([*sizes, 1]), dtype=np.float64)
         table = np.stack([np.minimum(codes, max(size - 1, 0)) for size in sizes], axis=1)
         out = self.evaluated(columns, table)
         if len(out) != len(self.traces):
             raise UnsupportedModelError(
-                f"The steps of the pipeline return {len(out)} columns, but {len(self.traces)} are expected."
+                f"The steps of the pipeline return {len(out)} columns, but {len(self.traces)} are expected from their "
+                "fitted attributes. Fit the whole pipeline again."
             )
         self.sparse = out.sparse
         if self.sparse and self.library == "xgboost":
@@ -129,7 +163,10 @@ class FittedSteps:
         return values
 
     def _closed(self, inner: Model, values: dict[int, NDArray[Any]], columns: Columns) -> Model:
-        """Fill in the labels that the steps pass to the classifier."""
+        """Fill in category labels that the classifier did not keep.
+
+        The labels are in ``values``: the steps pass these values to the classifier.
+        """
         for o, given in values.items():
             column = None if inner.columns is None else inner.columns[o]
             if isinstance(column, OpenColumn) and not isinstance(columns[self.traces[o].source], OpenColumn):
@@ -141,7 +178,10 @@ class FittedSteps:
         return inner
 
     def _codes(self, o: int, values: NDArray[Any]) -> Floats:
-        """Convert an output column to numbers or category codes; -1 for an unknown category."""
+        """Convert values of output column ``o`` to numbers or category codes.
+
+        A category that the classifier does not know becomes -1.
+        """
         column = None if self.inner.columns is None else self.inner.columns[o]
         if column is None or column.categories is None:
             return np.asarray(values, dtype=np.float64)
@@ -162,7 +202,10 @@ class FittedSteps:
         return understood if column is None or column.categories is None else understood & ~(values < 0)
 
     def _without_unknown(self, columns: Columns, values: dict[int, NDArray[Any]]) -> tuple[Columns, dict[int, Floats]]:
-        """Remove the labels that the classifier behind the steps does not know."""
+        """Remove labels of raw columns that the pipeline does not accept.
+
+        ``values`` has the value of each output column for each label. Return the columns, and these values as codes.
+        """
         coded = {o: self._codes(o, given) for o, given in values.items()}
         out = []
         for j, column in enumerate(columns):
@@ -178,7 +221,11 @@ class FittedSteps:
         return Columns(tuple(out)), coded
 
     def _at_missing(self, columns: Columns, missing: list[int]) -> list[tuple[list[int], Table]]:
-        """Compute the outputs of rows with missing values, by groups of columns."""
+        """Compute the output columns for missing values in raw columns ``missing``.
+
+        All of these columns are missing in one row. If the steps reject this row, the columns are divided into two halves,
+        with a row for each. Return the groups of columns that the steps accept, each with its output columns.
+        """
         row = np.zeros((1, self.n))
         row[0, missing] = np.nan
         needed = np.isin([each.source for each in self.traces], missing)
@@ -191,7 +238,10 @@ class FittedSteps:
             return self._at_missing(columns, missing[:half]) + self._at_missing(columns, missing[half:])
 
     def _with_missing(self, columns: Columns) -> tuple[Columns, Floats]:
-        """Mark the columns that may have missing values, and collect their outputs."""
+        """Find the raw columns in which the pipeline accepts missing values.
+
+        Return the columns with this information, and the value of each output column for a missing raw value.
+        """
         values = np.full(len(self.traces), np.nan)
         used = [j for j in range(self.n) if self.outputs[j]]
         out = list(columns)
@@ -212,7 +262,19 @@ class FittedSteps:
         return None if plain and not any(column.ignored for column in self.columns) else self.columns
 
     def cuts_before(self, outputs: NDArray[np.int64], cuts: Floats) -> Floats:
-        """Find the largest raw float64 at or below each cut."""
+        """Convert cuts on output columns to cuts on raw columns.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (n_cuts,)
+            Position of the output column of each cut.
+        cuts : ndarray of shape (n_cuts,)
+
+        Returns
+        -------
+        ndarray of shape (n_cuts,)
+            The largest raw float64 whose output is at most the cut.
+        """
         found = cuts.copy()
         rounded = np.array([not self.traces[o].exact for o in outputs], dtype=np.bool_)
         slope = np.array([self.traces[o].slope for o in outputs])
@@ -246,7 +308,10 @@ class FittedSteps:
 def model_of_raw_columns(
     steps: Sequence[Any], inner: Model, n: int, names: Sequence[str] | None, library: str = "sklearn"
 ) -> Model:
-    """Build the model of the raw columns behind fitted steps."""
+    """Convert the model after fitted steps to a model of raw columns.
+
+    The parameters are those of :class:`FittedSteps`.
+    """
     steps_before = FittedSteps(steps, inner, n, names, library)
     if isinstance(inner, LinearModel):
         return _linear_of_raw_columns(steps_before)
@@ -263,7 +328,7 @@ def _linear_of_raw_columns(steps_before: FittedSteps) -> LinearModel:
     missing = np.zeros((n, inner.n_outputs))
 
     def contribution(o: int, values: Floats) -> Floats:
-        """Compute the contributions of an output column's values to the scores."""
+        """Compute what ``values`` of output column ``o`` add to the scores."""
         is_missing = np.isnan(values)
         filled = np.where(is_missing, 0.0, values)
         found: Floats = (filled[:, None] - inner.centre[o]) * inner.coef[:, o]
@@ -366,7 +431,10 @@ def _trees_of_raw_columns(steps_before: FittedSteps) -> TreeEnsemble:
 
 
 def _without_single(model: TreeEnsemble, single: NDArray[np.int8]) -> TreeEnsemble:
-    """Remove nodes that send all rows to the same side."""
+    """Remove the nodes that send all rows to the same child.
+
+    ``single`` is 1 if a node sends all rows to the left, and 0 if to the right. For all other nodes, it is -1.
+    """
     target = np.arange(len(model.feature))
     # Children may be numbered before or after their parents, so repeat until nothing changes.
     step = np.where(single < 0, target, np.where(single == 1, model.left, model.right))

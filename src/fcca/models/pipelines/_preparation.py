@@ -1,4 +1,4 @@
-"""Pipelines that prepare raw tables for a classifier."""
+"""Build pipelines that encode categories and fill in missing values."""
 
 from __future__ import annotations
 
@@ -27,17 +27,19 @@ AROUND = class_names(name for name, reader in READERS.items() if reader.is_aroun
 
 @dataclass(frozen=True)
 class _InnerClassifier:
-    """The innermost classifier.
+    """The classifier inside pipelines, parameter searches and other wrappers.
 
     Attributes
     ----------
     estimator : classifier
+        The innermost classifier.
     path : str
-        Prefix of its parameters in the outer estimator.
+        Prefix of its parameters in the outer estimator, such as ``"estimator__"``.
     ready : bool
-        Whether it is already fitted, or has steps that handle labels and missing values.
+        Whether no preparation is needed: the classifier is already fitted, or the user's pipeline has steps other than
+        scalers.
     scaled : bool
-        Whether a scaler comes before it.
+        Whether the classifier gets the numbers from a scaler.
     """
 
     estimator: Any
@@ -65,10 +67,10 @@ def _inner_classifier(estimator: Any, path: str = "", scaled: bool = False) -> _
 def prepared(estimator: Any, columns: Columns) -> Any:
     """Prepare a classifier for a table with categories and missing values.
 
-    HistGradientBoostingClassifier and the boosting of other libraries split by category: they get the list of the columns
-    of categories. All other classifiers get one column per category, and one for missing labels if there are any.
-    Classifiers that support missing numbers get the numbers unchanged. For all others, missing numbers are replaced with
-    the column's median, and a further column marks them. The median is unweighted.
+    HistGradientBoostingClassifier, XGBoost, LightGBM and CatBoost can split by category. They are told which columns hold
+    categories. Other classifiers get one binary column per category, and one for missing labels if there are any.
+    Classifiers that support missing numbers get the numbers unchanged. For other classifiers, missing numbers are replaced
+    with the median of the column, and an additional column marks them. Row weights do not change the median.
 
     Parameters
     ----------
@@ -79,8 +81,9 @@ def prepared(estimator: Any, columns: Columns) -> Any:
     Returns
     -------
     classifier
-        A scikit-learn Pipeline around a clone, or the estimator itself if it needs no preparation. That is the case if it
-        is fitted and frozen, if it has encoders or imputers, or if there are neither categories nor missing values.
+        A scikit-learn Pipeline with a clone of the estimator as its last step. The estimator itself is returned if it needs
+        no preparation. This is so if it is fitted and frozen, or has encoders or imputers. It is also so if the table has
+        neither categories nor missing values.
 
     Examples
     --------
@@ -114,7 +117,10 @@ def prepared(estimator: Any, columns: Columns) -> Any:
 
 
 def _by_column(columns: Columns, *, fill: bool) -> ColumnTransformer:
-    """Build a one-hot encoder that may fill in missing numbers."""
+    """Build a ColumnTransformer that one-hot encodes columns of categories.
+
+    With ``fill``, it also replaces missing numbers with the median of their column and adds a column that marks them.
+    """
     categories = np.flatnonzero(columns.is_category).tolist()
     filled = np.flatnonzero(columns.may_miss & ~columns.is_category & fill).tolist()
     numbers = [j for j in range(len(columns)) if j not in categories and j not in filled]
@@ -127,7 +133,10 @@ def _by_column(columns: Columns, *, fill: bool) -> ColumnTransformer:
 
 
 def _has_own_categories(estimator: Any) -> bool:
-    """Return True if the user set the classifier's columns of categories."""
+    """Return True if the user told the classifier which columns hold categories.
+
+    The parameters for this are, for example, ``categorical_features`` and ``enable_categorical``.
+    """
     parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}
     own = parameters.get("categorical_features")
     if own is not None and not (isinstance(own, str) and own == "from_dtype"):
@@ -137,7 +146,11 @@ def _has_own_categories(estimator: Any) -> bool:
 
 
 def _native(inner: _InnerClassifier, columns: Columns) -> tuple[str, dict[str, Any]] | None:
-    """Return the coder's output and the parameters for splits by category; None if not supported."""
+    """Return what a classifier needs to split by category itself.
+
+    This is the parameter ``output`` of TableCoder, and parameters of the classifier. Return None if the classifier cannot
+    split by category, or not with so many categories.
+    """
     chosen = np.flatnonzero(columns.is_category).tolist()
     most = max(len(column.categories) for column in columns if column.categories is not None)
     name = type(inner.estimator).__name__

@@ -1,6 +1,7 @@
-"""The supported pipeline steps, and the raw column behind each output column.
+"""The supported steps of pipelines, as functions of raw columns.
 
-Every output column of a supported step is a function of one raw column. So a test of it is a test of the raw column.
+Raw columns are the columns of the table before the first step. Each output column of a supported step is a function of a
+single raw column. So a condition on the output column is a condition on the raw column.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ FINITE = float(np.finfo(np.float64).max)
 
 
 class Table(list[NDArray[Any]]):
-    """A table with one array per column.
+    """A table as a list with one array per column.
 
     Attributes
     ----------
     sparse : bool
-        Whether the steps pass it as a sparse matrix. Some scalers round sparse matrices differently.
+        Whether the steps of the pipeline return the table as a sparse matrix. Some scalers round the values of sparse
+        matrices differently.
     """
 
     def __init__(self, columns: Iterable[NDArray[Any]], *, sparse: bool = False) -> None:
@@ -37,7 +39,10 @@ class Table(list[NDArray[Any]]):
         self.sparse = sparse
 
     def joined(self, *, sparse: bool) -> Table:
-        """Convert columns of numbers to one common type, as in a matrix."""
+        """Convert numeric columns to a common dtype, as in a matrix.
+
+        A table with a column that is not numeric is returned unchanged. ``sparse`` tells whether the matrix is sparse.
+        """
         if any(values.dtype.kind not in "fiub" for values in self):
             return self
         kind = np.result_type(*self) if len(self) else np.float64
@@ -46,7 +51,7 @@ class Table(list[NDArray[Any]]):
 
 @dataclass(frozen=True)
 class Trace:
-    """The raw column behind an output column, and the function between them.
+    """The raw column and the function that give an output column.
 
     Attributes
     ----------
@@ -57,9 +62,10 @@ class Trace:
     encoded : bool
         Whether the output is a number that encodes a category.
     slope, centre, offset : float
-        Otherwise the output is ``slope * (x - centre) + offset``, up to rounding.
+        The output for the raw value x is ``slope * (x - centre) + offset``, up to rounding. Only used if the output is
+        neither constant nor encoded.
     exact : bool
-        Whether nothing is rounded: the slope is a power of two, and centre and offset are 0.
+        Whether this formula is exact: the slope is a power of two, and centre and offset are 0.
     """
 
     source: int
@@ -72,11 +78,17 @@ class Trace:
 
     @property
     def raw(self) -> bool:
-        """Return True for the unchanged raw column, apart from filled-in values."""
+        """True if the output is the raw column itself.
+
+        Missing values may be filled in.
+        """
         return not self.constant and not self.encoded and self.exact and self.slope == 1
 
     def scaled(self, slope: float, centre: float, offset: float, exact: bool) -> Trace:
-        """Append a scaler."""
+        """Return the trace of the output after a further scaler.
+
+        The scaler computes ``slope * (x - centre) + offset``. ``exact`` tells whether the scaler rounds nothing.
+        """
         if self.constant or self.encoded:
             return self
         first = self.centre == 0 and self.offset == 0
@@ -91,20 +103,22 @@ class Trace:
 
 @dataclass
 class RawColumnFacts:
-    """Facts about the raw columns, collected from the steps.
+    """What the steps of a pipeline know about the raw columns.
+
+    These facts are about labels and missing values. Raw columns are given by position.
 
     Attributes
     ----------
     labels : dict of int to list
-        By raw column, the labels known to any encoder, in the order of the first encoder.
+        For each raw column, the labels that any encoder knows, in the order of the first encoder.
     required : dict of int to list of sets
-        By raw column, the labels of each encoder that rejects unknown labels.
+        For each raw column, the labels of each encoder that rejects unknown labels.
     filled : dict of int to list
-        By raw column, labels that are treated as missing before the encoders.
+        For each raw column, the labels that an imputer or a missing indicator treats as missing.
     none_is_missing : set of int
-        Raw columns whose missing labels are None.
+        Raw columns in which a missing label is None.
     as_object : set of int
-        Raw columns whose labels are plain objects, which scikit-learn distinguishes from numbers.
+        Raw columns with the dtype object. scikit-learn treats them differently from numeric columns.
     """
 
     labels: dict[int, list[Any]] = field(default_factory=dict)
@@ -114,7 +128,10 @@ class RawColumnFacts:
     as_object: set[int] = field(default_factory=set)
 
     def note(self, j: int, labels: Sequence[Any], *, strict: bool) -> None:
-        """Add the labels of an encoder; a strict encoder rejects all others."""
+        """Add the labels that an encoder knows for raw column ``j``.
+
+        A ``strict`` encoder rejects all other labels.
+        """
         known = self.labels.setdefault(j, [])
         before = set(known)
         known += [label for label in labels if label not in before]
@@ -122,7 +139,10 @@ class RawColumnFacts:
             self.required.setdefault(j, []).append(set(labels))
 
     def categories(self, j: int) -> tuple[Any, ...] | None:
-        """Return the labels of a raw column; None if no encoder uses it."""
+        """Return the labels of raw column ``j`` that the steps accept.
+
+        Return None if no encoder uses the column.
+        """
         if j not in self.labels:
             return None
         filled = self.filled.get(j, [])
@@ -145,12 +165,19 @@ def unfrozen(step: Any) -> Any:
 
 
 def is_nothing(step: Any) -> bool:
-    """Return True for a step that does not change the table."""
+    """Return True for a step that does not change the table.
+
+    This is None or "passthrough". A FunctionTransformer is included, because :func:`check_step` accepts it only without a
+    function.
+    """
     return step is None or (isinstance(step, str) and step == "passthrough") or _leaf_name(step) == "FunctionTransformer"
 
 
 def _leaf_name(step: Any) -> str:
-    """Return the class name of a step of scikit-learn or fcca."""
+    """Return the class name of a step.
+
+    It contains the module unless the class is from scikit-learn or fcca.
+    """
     module = type(step).__module__
     return type(step).__name__ if module.startswith(("sklearn.", "fcca.")) else f"{module}.{type(step).__name__}"
 
@@ -189,7 +216,10 @@ def _flags(indicator: Any, traces: Sequence[Trace]) -> list[Trace]:
 
 
 def _note_missing(step: Any, traces: Sequence[Trace], facts: RawColumnFacts) -> None:
-    """Collect the values that an imputer or indicator treats as missing."""
+    """Add the values that a step treats as missing to ``facts``.
+
+    The step is a SimpleImputer or a MissingIndicator.
+    """
     if step.missing_values is None:
         facts.none_is_missing.update(trace.source for trace in traces)
     elif not is_missing(step.missing_values):
@@ -235,7 +265,8 @@ def _trace_encoder(step: Any, traces: list[Trace], facts: RawColumnFacts) -> lis
                 facts.none_is_missing.add(trace.source)
         elif not trace.encoded and not trace.constant:
             raise UnsupportedModelError(
-                f"{name} comes after a scaler in the pipeline, so its categories are scaled numbers. Encode the raw column."
+                f"{name} comes after a scaler in the pipeline, so its categories are scaled numbers, which is not "
+                "supported. Put the encoder before the scaler."
             )
         out += [Trace(trace.source, encoded=True, constant=trace.constant)] * width
     return out
@@ -271,7 +302,7 @@ SUPPORTED = (
 
 
 def _inner_steps(step: Any) -> list[Any]:
-    """Return the steps inside a step."""
+    """Return the steps inside a Pipeline, ColumnTransformer or FeatureUnion, otherwise none."""
     name = _leaf_name(step)
     if name == "Pipeline":
         return [inner for _, inner in step.steps]
@@ -281,7 +312,10 @@ def _inner_steps(step: Any) -> list[Any]:
 
 
 def check_step(step: Any) -> None:
-    """Check that each output column is a function of one input column; fitted or not."""
+    """Check that a step, fitted or not, is supported.
+
+    A step is supported if each of its output columns is a function of one input column.
+    """
     step = unfrozen(step)
     if step is None or (isinstance(step, str) and step in ("passthrough", "drop")):
         return
@@ -290,7 +324,7 @@ def check_step(step: Any) -> None:
         if step.func is not None:
             raise UnsupportedModelError(
                 f"The pipeline step FunctionTransformer calls {getattr(step.func, '__name__', step.func)!r}, which cannot "
-                f"be inverted. Apply it to the table beforehand. Supported steps: {SUPPORTED}."
+                f"be inverted. Apply the function to the table before the pipeline. Supported steps: {SUPPORTED}."
             )
     elif name not in LEAVES and name not in ("Pipeline", "ColumnTransformer", "FeatureUnion"):
         raise UnsupportedModelError(
@@ -299,22 +333,28 @@ def check_step(step: Any) -> None:
     if getattr(step, "clip", False):
         raise UnsupportedModelError("MinMaxScaler(clip=True) is not supported. Use clip=False.")
     if getattr(step, "transformer_weights", None):
-        raise UnsupportedModelError(f"{name}(transformer_weights=...) is not supported. Leave the weights out.")
+        raise UnsupportedModelError(f"{name}(transformer_weights=...) is not supported. Leave out transformer_weights.")
     for inner in _inner_steps(step):
         check_step(inner)
 
 
 def step_weights(step: Any, weight: Any, *, routed: bool = True) -> dict[str, Any]:
-    """Return the parameters of a step's fit for row weights; empty if weights have no effect.
+    """Return the arguments that pass row weights to a step's ``fit``.
 
-    SimpleImputer does not accept weights. It computes its fill values from the unweighted rows.
+    They are empty if weights have no effect on the step. SimpleImputer does not accept weights: it computes its fill values
+    from the unweighted rows.
 
     Parameters
     ----------
     step : transformer, 'passthrough', 'drop' or None
-    weight : ndarray
+    weight : ndarray of shape (n_rows,)
     routed : bool, default=True
-        Whether the step can get weights. ColumnTransformer and FeatureUnion do not pass them on.
+        Whether weights can reach the step. ColumnTransformer and FeatureUnion do not pass weights to the steps inside them.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If weights have an effect on the step, but cannot be passed to it.
     """
     if type(step).__name__ == "FrozenEstimator" or step == "drop" or is_nothing(step):
         return {}
@@ -335,7 +375,7 @@ def step_weights(step: Any, weight: Any, *, routed: bool = True) -> dict[str, An
     if not has_fit_parameter(step, "sample_weight"):
         what = "min_frequency and max_categories count" if counted else f"{name} counts"
         raise UnsupportedModelError(
-            f"{name} does not support sample_weight, and {what} rows. Use "
+            f"{name} does not support sample_weight: {what} rows without weights. Use "
             f"{'OneHotEncoder without them' if 'Encoder' in name else 'StandardScaler or MinMaxScaler'}, or fit the "
             "pipeline yourself and wrap it in a FrozenEstimator."
         )
@@ -348,9 +388,10 @@ def step_weights(step: Any, weight: Any, *, routed: bool = True) -> dict[str, An
 
 
 def _branches(step: Any, n: int) -> list[tuple[Any, list[int], slice]]:
-    """List the parallel steps with their input columns and output slices.
+    """List the steps inside a ColumnTransformer or FeatureUnion.
 
-    In a FeatureUnion, the slices are unknown until the outputs are computed.
+    Each comes with the positions of its input columns, and the slice of its output columns. In a FeatureUnion, the slices
+    are not known and are empty.
     """
     if _leaf_name(step) == "FeatureUnion":
         return [(inner, list(range(n)), slice(0)) for _, inner in step.transformer_list if inner != "drop"]
@@ -363,7 +404,21 @@ def _branches(step: Any, n: int) -> list[tuple[Any, list[int], slice]]:
 
 
 def trace(step: Any, traces: list[Trace], facts: RawColumnFacts) -> list[Trace]:
-    """Trace the output columns of a fitted step."""
+    """Trace the output columns of a fitted step back to raw columns.
+
+    Parameters
+    ----------
+    step : fitted transformer
+    traces : list of Trace
+        The traces of the step's input columns.
+    facts : RawColumnFacts
+        Facts about the raw columns. The facts that the step knows are added.
+
+    Returns
+    -------
+    list of Trace
+        The traces of the step's output columns.
+    """
     step = unfrozen(step)
     if is_nothing(step):
         return traces
@@ -385,10 +440,16 @@ def transform(step: Any, table: Table, needed: NDArray[np.bool_] | None = None) 
 
     Parameters
     ----------
-    step : transformer
-    table : list of ndarray
+    step : fitted transformer
+    table : Table
+        The input columns.
     needed : ndarray of bool or None
-        Mask of the required output columns. Others may be NaN.
+        True for output columns that are needed. The others may be NaN.
+
+    Returns
+    -------
+    Table
+        The output columns.
     """
     step = unfrozen(step)
     if is_nothing(step):

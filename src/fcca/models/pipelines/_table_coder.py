@@ -1,4 +1,7 @@
-"""TableCoder: the first step of the pipelines that fcca builds."""
+"""TableCoder: a transformer that encodes labels.
+
+It is the first step of the pipelines that fcca builds.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +18,21 @@ from fcca.tables import Columns
 
 
 class TableCoder(TransformerMixin, BaseEstimator):
-    """Replace labels with their positions in sorted order. Numbers and missing values stay.
+    """Replace category labels with codes, their positions in sorted order.
 
-    It takes the same tables as :meth:`fcca.tables._columns.Columns.of_table`.
+    Numbers and missing values are not changed. ``X`` is any table that
+    :meth:`fcca.tables._columns.Columns.of_table` accepts.
 
     Parameters
     ----------
     output : {'numbers', 'categories', 'whole'}, default='numbers'
-        Form of columns of labels: floats with NaN for a missing label, pandas' category dtype, or whole numbers with -1 for
-        a missing label.
+        How columns of labels are returned. 'numbers': as floats, with NaN for a missing label. 'categories': as pandas'
+        category dtype. 'whole': as whole numbers, with -1 for a missing label.
 
     Attributes
     ----------
     columns_ : Columns
-        Columns of the training table, without labels of a category dtype that no row has.
+        The columns of the training table and their labels. Labels of a category dtype that occur in no row are left out.
     """
 
     def __init__(self, output: str = "numbers") -> None:
@@ -42,7 +46,7 @@ class TableCoder(TransformerMixin, BaseEstimator):
         return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the labels."""
+        """Find the labels of each column of ``X``."""
         validate_data(self, X, skip_check_array=True)
         found = Columns.of_table(X)
         codes = found.encode(X)
@@ -57,7 +61,10 @@ class TableCoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64] | pd.DataFrame:
-        """Replace labels with numbers."""
+        """Replace the labels in ``X`` with codes.
+
+        Return an array for ``output="numbers"``, otherwise a data frame with the columns x0, x1, ….
+        """
         check_is_fitted(self)
         validate_data(self, X, skip_check_array=True, reset=False)
         codes = self.columns_.encode(X)
@@ -75,7 +82,10 @@ class TableCoder(TransformerMixin, BaseEstimator):
         return pd.DataFrame(columns, copy=False)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the column names, or x0, x1, …."""
+        """Return the names of the columns that :meth:`transform` returns.
+
+        These are the names in the training table or, unless ``output="numbers"``, x0, x1, ….
+        """
         check_is_fitted(self)
         names = self.columns_.names if self.output == "numbers" else [f"x{j}" for j in range(len(self.columns_))]
         return np.asarray(names, dtype=object)

@@ -1,4 +1,4 @@
-"""Pipelines, parameter searches and FrozenEstimator around a classifier."""
+"""Read classifiers inside pipelines, parameter searches and FrozenEstimator."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ Floats = NDArray[np.float64]
 
 
 def as_fitted_on(estimator: Any, X: Floats, columns: Columns | None = None) -> Any:
-    """Convert X to the form that the estimator was fitted on.
+    """Convert encoded rows to the kind of table that an estimator expects.
+
+    This is the kind of table that the estimator was fitted on.
 
     Parameters
     ----------
     estimator : fitted classifier or transformer
     X : ndarray of shape (n_rows, n_features)
-        Rows, encoded with ``columns`` if given.
+        The rows. With ``columns``, categories are given as codes.
     columns : Columns or None
-        Columns for decoding the rows.
+        Names and categories of the columns, to convert codes back to labels.
 
     Returns
     -------
@@ -55,13 +57,16 @@ def fitted_names(estimator: Any) -> Any:
 
 
 def _first(estimator: Any) -> Any:
-    """Return the first step of a pipeline, also of a nested one."""
+    """Return the first step of a pipeline, also of a nested pipeline.
+
+    Return any other estimator unchanged.
+    """
     steps = [step for _, step in getattr(estimator, "steps", []) if not (step is None or isinstance(step, str))]
     return _first(steps[0]) if steps else estimator
 
 
 def _innermost(estimator: Any) -> Any:
-    """Return the classifier inside pipelines and other classifiers."""
+    """Return the innermost classifier inside pipelines and classifiers with ``estimator``."""
     while True:
         if hasattr(estimator, "steps"):
             estimator = estimator.steps[-1][1]
@@ -72,7 +77,10 @@ def _innermost(estimator: Any) -> Any:
 
 
 def read_pipeline(pipeline: Any, read_model: Callable[[Any], Model]) -> Model:
-    """Read the last step as a model of the raw columns."""
+    """Convert a fitted pipeline to a model of its raw columns.
+
+    Raw columns are the columns before the first step. ``read_model`` reads the classifier, which is the last step.
+    """
     for _, step in pipeline.steps[:-1]:
         check_step(step)
     steps = [step for _, step in pipeline.steps[:-1] if not is_nothing(step)]
@@ -86,7 +94,10 @@ def read_pipeline(pipeline: Any, read_model: Callable[[Any], Model]) -> Model:
 
 
 def check_pipeline(pipeline: Any, check_supported: Callable[[Any], None]) -> None:
-    """Check every step before fitting."""
+    """Check that every step of a pipeline is supported, fitted or not.
+
+    ``check_supported`` checks the classifier, which is the last step.
+    """
     for _, step in pipeline.steps[:-1]:
         check_step(step)
     check_supported(pipeline.steps[-1][1])

@@ -1,1 +1,4 @@
-"""Readers: one module per family of classifiers, into the neutral model."""
+"""Readers: one module per family of classifiers.
+
+Each converts a fitted classifier to a :class:`Model`.
+"""

@@ -1,4 +1,4 @@
-"""scikit-learn's CalibratedClassifierCV of one model."""
+"""Read scikit-learn's CalibratedClassifierCV around a single classifier."""
 
 from __future__ import annotations
 
@@ -19,23 +19,25 @@ from fcca.models._registry import check_supported, read_part
 Floats = NDArray[np.float64]
 
 SEVERAL = (
-    "CalibratedClassifierCV averages the calibrated probabilities of {} different models, so they do not depend on one "
-    "score. Set ensemble=False, or give it a fitted classifier in FrozenEstimator."
+    "CalibratedClassifierCV averages the calibrated probabilities of {} different classifiers, which is not supported. Set "
+    "ensemble=False, or pass a fitted classifier: CalibratedClassifierCV(FrozenEstimator(fitted))."
 )
 
 
 @dataclass(frozen=True)
 class Calibrated(Link):
-    """Calibrated probabilities: rising functions of the only score, computed by scikit-learn.
+    """A single score whose probability is calibrated by scikit-learn.
+
+    The calibrated probability of the second class never falls as the score rises.
 
     Attributes
     ----------
     calibrators : tuple
-        Calibrators fitted on the same model. Their probabilities are averaged.
+        Calibrators of scikit-learn, fitted for the same classifier. Their probabilities are averaged.
     method : str
         'sigmoid', 'isotonic' or 'temperature'.
     link : Link or None
-        Function from the score to the probability that is calibrated; None if the score itself is calibrated.
+        Function from the score to the probability before calibration. None if the calibrators use the score itself.
     """
 
     calibrators: tuple[Any, ...]
@@ -43,11 +45,11 @@ class Calibrated(Link):
     link: Link | None
 
     def second_class(self, score: Floats) -> Floats:
-        """Return the probability of the second class."""
+        """Return the calibrated probability of the second class."""
         return self.both_classes(score)[:, 1]
 
     def both_classes(self, score: Floats) -> Floats:
-        """Return the probabilities of the two classes."""
+        """Return the calibrated probabilities of the two classes."""
         largest = np.finfo(np.float64).max
         score = np.clip(score, -largest, largest)
         mean = np.zeros((len(score), 2))
@@ -75,7 +77,7 @@ class Calibrated(Link):
 
 
 def check(estimator: Any) -> None:
-    """Check before fitting that there is one model to calibrate."""
+    """Check before fitting that a single, supported classifier will be calibrated."""
     inner = estimator._get_estimator()
     check_supported(inner)
     prefit = isinstance(estimator.cv, str) and estimator.cv == "prefit"
@@ -85,7 +87,10 @@ def check(estimator: Any) -> None:
 
 
 def weights(estimator: Any, weight: Any) -> dict[str, Any]:
-    """Pass weights on. Raise an error if they would reach only the calibration."""
+    """Return the arguments of ``fit`` for row weights.
+
+    Raise an error if the weights would reach only the calibrators, but not the inner classifier.
+    """
     inner = estimator._get_estimator()
     if not isinstance(inner, FrozenEstimator) and not has_fit_parameter(inner, "sample_weight"):
         raise UnsupportedModelError(
@@ -96,26 +101,31 @@ def weights(estimator: Any, weight: Any) -> dict[str, Any]:
 
 
 def _with_one_score(model: Model) -> Model:
-    """Use the probability of the second class as the only score."""
+    """Convert a model of two classes to one with a single score.
+
+    For a forest, this score is the probability of the second class.
+    """
     if model.n_outputs == 1:
         return model
     if not isinstance(model, TreeEnsemble) or not isinstance(model.link, Share):
         raise UnsupportedModelError(
-            "The calibrated model has one score for each of its two classes. Fit it with an objective with a single score."
+            "The calibrated classifier has one score for each of its two classes, but a single score is expected. Fit it "
+            "with an objective for two classes, such as 'binary' in LightGBM or 'Logloss' in CatBoost."
         )
     return model.of_class(1)
 
 
 def read(estimator: Any) -> Model:
-    """Read a fitted CalibratedClassifierCV."""
+    """Convert a fitted CalibratedClassifierCV to a model with a single score."""
     calibrated = estimator.calibrated_classifiers_
     inner = calibrated[0].estimator
     if any(other.estimator is not inner for other in calibrated):
         raise UnsupportedModelError(SEVERAL.format(len(calibrated)))
     if len(estimator.classes_) != 2:
         raise UnsupportedModelError(
-            f"CalibratedClassifierCV was fitted on {len(estimator.classes_)} classes. With more than two, the calibrated "
-            "probabilities do not depend on one score. Calibrate two classes, or explain the classifier inside it."
+            f"CalibratedClassifierCV was fitted on {len(estimator.classes_)} classes. More than two classes are not "
+            "supported, because the calibrated probabilities then depend on several scores. Use two classes, or explain the "
+            "classifier inside it."
         )
     model = _with_one_score(read_part(inner))
     calibrators = tuple(calibrator for each in calibrated for calibrator in each.calibrators)
@@ -124,7 +134,7 @@ def read(estimator: Any) -> Model:
         if method == "sigmoid" and calibrator.a_ > 0:
             raise UnsupportedModelError(
                 "The fitted sigmoid falls as the score rises: on the calibration rows, the classifier was wrong more often "
-                "than right. Check their labels, or calibrate on more rows."
+                "than right. Check the labels of these rows, or calibrate on more rows."
             )
     link = Calibrated(calibrators, method, None if hasattr(inner, "decision_function") else model.link)
     boundary = last_score_of_first_class(lambda score: np.argmax(link.both_classes(score), axis=1) == 0)

@@ -1,4 +1,4 @@
-"""CatBoost's classifiers, read from the JSON that the library writes."""
+"""Read CatBoost's classifiers, from the JSON that the library writes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ Split = tuple[bool, int, float]
 
 
 class _Tree(NamedTuple):
-    """One tree's nodes, numbered within the tree; a leaf has the child -1."""
+    """The nodes of one tree.
+
+    Children are positions within the tree. A leaf has the children -1.
+    """
 
     split: NDArray[np.int64]  # position of the node's split in the list of all splits
     left: NDArray[np.int64]
@@ -38,7 +41,7 @@ class _Tree(NamedTuple):
 
 
 def check(estimator: Any) -> None:
-    """Check the parameters before fitting."""
+    """Check before fitting that loss function and features are supported."""
     parameters = estimator.get_params()
     loss = parameters.get("loss_function") or parameters.get("objective")
     if loss is not None:
@@ -59,13 +62,14 @@ def _refuse_features(kind: str) -> None:
 
 def _refuse_statistics() -> None:
     raise UnsupportedModelError(
-        "The CatBoost model splits by statistics of y over categories (CTRs), which are not supported. Fit with "
-        "one_hot_max_size=255, so that columns of up to 255 categories are split by category, and encode columns with more."
+        "The CatBoost model splits by statistics of y over categories (CTRs), which are not supported. Fit it with "
+        "one_hot_max_size=255, so that it splits columns of up to 255 categories by category. Encode columns with more "
+        "categories as numbers."
     )
 
 
 def read(estimator: Any) -> TreeEnsemble:
-    """Read a fitted CatBoostClassifier."""
+    """Convert a fitted CatBoostClassifier to a TreeEnsemble."""
     loss = _loss(estimator)
     _check_loss(loss)
     saved = _saved(estimator)
@@ -123,7 +127,7 @@ def read(estimator: Any) -> TreeEnsemble:
 
 
 def read_native(classifier: Any) -> TreeEnsemble:
-    """Read a catboost.CatBoost."""
+    """Convert the ``catboost.CatBoost`` inside a :class:`CatBoostModel` to a TreeEnsemble."""
     return read(classifier.booster)
 
 
@@ -136,7 +140,7 @@ def _saved(estimator: Any) -> dict[str, Any]:
 
 
 def _loss(estimator: Any) -> str:
-    """Return the loss function of the training."""
+    """Return the name of the loss function of the training."""
     metadata = estimator.get_metadata()
     parameters = json.loads((metadata["params"] if "params" in metadata.keys() else "") or "null")  # noqa: SIM118 - no dict
     return str(((parameters or {}).get("loss_function") or {}).get("type", "unknown"))
@@ -149,7 +153,10 @@ def _link(loss: str) -> Link:
 
 
 def _boundary(estimator: Any, saved: dict[str, Any]) -> float:
-    """Find the largest score of the first class."""
+    """Find the largest score for which the first class is predicted.
+
+    CatBoost can store another probability threshold than 0.5. Then its predictions for given scores are tried out.
+    """
     if "binclass_probability_threshold" not in saved["model_info"]:
         return 0.0
     only_bias = estimator.copy()
@@ -164,7 +171,10 @@ def _boundary(estimator: Any, saved: dict[str, Any]) -> float:
 
 
 def _split_number(split: dict[str, Any], splits: dict[Split, int]) -> int:
-    """Return the number of a split; a new split gets the next number."""
+    """Return the number of ``split`` in ``splits``, the splits of all trees.
+
+    A split that is not yet in ``splits`` is added, with the next number.
+    """
     if split["split_type"] == "FloatFeature":
         return splits.setdefault((False, split["float_feature_index"], split["border"]), len(splits))
     if split["split_type"] == "OnlineCtr":
@@ -180,7 +190,10 @@ def _feature_names(estimator: Any) -> list[str] | None:
 
 
 def _columns(estimator: Any, by_category: dict[int, dict[str, Any]], splits: dict[Split, int]) -> Columns:
-    """Build the columns. CatBoost has no missing categories, and keeps only hashes of labels."""
+    """Build the descriptions of the columns.
+
+    CatBoost keeps only hashes of the category labels, and does not support missing categories.
+    """
     names: list[Any] = _feature_names(estimator) or [None] * len(estimator.feature_names_)
     hashes: dict[int, list[Any]] = {j: [] for j in estimator.get_cat_feature_indices()}
     for kind, index, value in splits:
@@ -195,13 +208,20 @@ def _columns(estimator: Any, by_category: dict[int, dict[str, Any]], splits: dic
 
 
 def _left(column: Column, value: float) -> NDArray[np.int64]:
-    """Return the codes that go to the left: all but the one category of the split."""
+    """Return the category codes that go to the left child.
+
+    These are all codes except that of ``value``.
+    """
     labels = column.categories or ()
     return np.array([code for code, label in enumerate(labels) if label != value], dtype=np.int64)
 
 
 def _oblivious(tree: dict[str, Any], splits: dict[Split, int]) -> _Tree:
-    """Read a tree with one split per level; the i-th split sets the leaf's i-th bit."""
+    """Read an oblivious tree, with one split per depth.
+
+    All nodes at the same depth have the same split. The results of the splits are the bits of the leaf's position, the first
+    split for the lowest bit.
+    """
     numbers = [_split_number(split, splits) for split in reversed(tree.get("splits") or [])]  # the highest bit at the root
     level, left, right = _complete(len(numbers))
     leaves = np.array(tree["leaf_values"], dtype=np.float64).reshape(2 ** len(numbers), -1)
@@ -211,14 +231,17 @@ def _oblivious(tree: dict[str, Any], splits: dict[Split, int]) -> _Tree:
 
 @cache
 def _complete(depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Build a complete tree, level by level: level and children of each node."""
+    """Build a complete binary tree, numbered from the root downwards.
+
+    Return the depth, the left child and the right child of each node.
+    """
     level = np.repeat(np.arange(depth + 1), 2 ** np.arange(depth + 1))
     node = np.arange(len(level))
     return level, np.where(level < depth, 2 * node + 1, -1), np.where(level < depth, 2 * node + 2, -1)
 
 
 def _by_branches(tree: dict[str, Any], splits: dict[Split, int]) -> _Tree:
-    """Read an asymmetric tree, with splits per node."""
+    """Read an asymmetric tree, in which each node has a split."""
     nodes = [tree]
     left: list[int] = []
     right: list[int] = []
@@ -235,16 +258,16 @@ def _by_branches(tree: dict[str, Any], splits: dict[Split, int]) -> _Tree:
 
 
 class CatBoostModel(NativeClassifier):
-    """A ``catboost.CatBoost`` that predicts its training labels."""
+    """A ``catboost.CatBoost`` as a scikit-learn classifier that predicts the training labels."""
 
     @property
     def n_features_in_(self) -> int:
-        """Number of columns."""
+        """Number of columns that the booster was trained on."""
         return len(self.booster.feature_names_)
 
     @property
     def classes_(self) -> NDArray[np.generic]:
-        """The labels."""
+        """The class labels."""
         return np.asarray(self.booster.classes_)
 
     def _feature_names(self) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""Decision thresholds: scikit-learn's threshold classifiers, and thresholds for fitted classifiers."""
+"""Decision thresholds: read scikit-learn's threshold classifiers, and add thresholds to models."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ Floats = NDArray[np.float64]
 class DecidedAt(FittedClassifier):
     """A fitted classifier of two classes with a decision threshold.
 
-    It predicts the second class if its probability is at least the threshold. Use :func:`decide_at` to create it. ``fit``
-    does nothing, and ``clone`` returns the same object.
+    The second class is predicted if its probability is at least the threshold. Use :func:`decide_at` to create such a
+    classifier. ``fit`` does nothing, and ``clone`` returns the same object.
 
     Parameters
     ----------
     estimator : fitted classifier
-        Anything with ``predict_proba``.
+        A classifier with ``predict_proba``.
     threshold : float
+        Smallest probability of the second class for which it is predicted.
     """
 
     def __init__(self, estimator: Any, threshold: float) -> None:
@@ -39,23 +40,23 @@ class DecidedAt(FittedClassifier):
 
     @property
     def classes_(self) -> NDArray[np.generic]:
-        """The classifier's labels."""
+        """The class labels of ``estimator``."""
         classes: NDArray[np.generic] = np.asarray(self.estimator.classes_)
         return classes
 
     @property
     def n_features_in_(self) -> int:
-        """Number of columns that the classifier was fitted on."""
+        """Number of columns that ``estimator`` was fitted on."""
         return int(self.estimator.n_features_in_)
 
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
-        """Names of the columns that the classifier was fitted on, if any."""
+        """Names of the columns that ``estimator`` was fitted on, if known."""
         names: NDArray[np.object_] = self.estimator.feature_names_in_
         return names
 
     def predict_proba(self, X: Any) -> NDArray[np.floating[Any]]:
-        """Return the classifier's probabilities."""
+        """Return the class probabilities of ``estimator``."""
         probabilities: NDArray[np.floating[Any]] = self.estimator.predict_proba(X)
         return probabilities
 
@@ -76,8 +77,8 @@ def decide_at(estimator: Any, threshold: float) -> DecidedAt:
     Parameters
     ----------
     estimator : fitted classifier
-        Anything with ``predict_proba`` that :func:`fcca.read_model` reads. For an unfitted classifier, use scikit-learn's
-        ``FixedThresholdClassifier``.
+        A classifier with ``predict_proba`` that :func:`fcca.read_model` supports. For an unfitted classifier, use
+        scikit-learn's ``FixedThresholdClassifier``.
     threshold : float
         The second class is predicted if its probability is at least this threshold.
 
@@ -112,7 +113,7 @@ def decide_at(estimator: Any, threshold: float) -> DecidedAt:
 def _not_two(n_classes: int) -> UnsupportedModelError:
     return UnsupportedModelError(
         f"A decision threshold needs two classes, but the classifier has {n_classes}. Leave the threshold out, or fit the "
-        "classifier on one class against the others."
+        "classifier on one class against all others."
     )
 
 
@@ -123,19 +124,32 @@ def with_decision_threshold(model: Model, threshold: float) -> Model:
     ----------
     model : Model
     threshold : float
-        Between 0 and 1.
+        Between 0 and 1. The second class is predicted if its probability is at least this threshold.
 
     Returns
     -------
     Model
-        A model with a single output, exact to the last bit of the classifier's probability.
+        A model with a single score. Its boundary is exact: it takes the rounding of the probability into account.
     """
     _check_threshold(threshold)
     return _decided(model, "predict_proba", 1, threshold)
 
 
 def _decided(model: Model, method: str, positive: int, threshold: float) -> Model:
-    """Predict the class ``positive`` if its response is at least the threshold."""
+    """Return a model that predicts by a threshold on a response.
+
+    It predicts the class ``positive`` if the response is at least the threshold.
+
+    Parameters
+    ----------
+    model : Model
+    method : {"predict_proba", "decision_function"}
+        The response: the probability or the score of the class ``positive``.
+    positive : {0, 1}
+        Position of the class.
+    threshold : float
+        Smallest response for which the class is predicted.
+    """
     if len(model.classes) != 2:
         raise _not_two(len(model.classes))
     if model.n_outputs == 2:
@@ -155,8 +169,8 @@ def _decided(model: Model, method: str, positive: int, threshold: float) -> Mode
 def _decided_by_share(model: Model, positive: int, threshold: float) -> Model:
     if not isinstance(model, TreeEnsemble) or not isinstance(model.link, Share):
         raise UnsupportedModelError(
-            "The model has one score for each of its two classes, so a threshold on its probability is not exact. Fit it "
-            "with an objective for two classes that has a single score."
+            "The classifier has one score for each of its two classes. A decision threshold needs a single score. Fit the "
+            "classifier with an objective for two classes, such as 'binary' in LightGBM or 'Logloss' in CatBoost."
         )
     # Minus the probability of the first class rises with the second class, and rounding does not depend on the sign.
     sign = 1.0 if positive == 1 else -1.0
@@ -171,14 +185,17 @@ def _decided_by_share(model: Model, positive: int, threshold: float) -> Model:
 
 
 def _inside(estimator: Any) -> Any:
-    """Return the classifier inside one or more thresholds."""
+    """Return the classifier inside nested threshold classifiers of scikit-learn."""
     while isinstance(estimator, (FixedThresholdClassifier, TunedThresholdClassifierCV)):
         estimator = getattr(estimator, "estimator_", estimator.estimator)
     return estimator
 
 
 def read(estimator: Any) -> Model:
-    """Read a FixedThresholdClassifier, a TunedThresholdClassifierCV or the result of :func:`decide_at`."""
+    """Convert a fitted classifier with a decision threshold to a Model.
+
+    The classifier is a FixedThresholdClassifier, a TunedThresholdClassifierCV or the result of :func:`decide_at`.
+    """
     if isinstance(estimator, DecidedAt):
         return with_decision_threshold(read_part(_inside(estimator.estimator)), estimator.threshold)
     if isinstance(estimator, TunedThresholdClassifierCV):
@@ -206,15 +223,18 @@ def _read(estimator: Any, threshold: Any, pos_label: Any) -> Model:
 
 
 def check(estimator: Any) -> None:
-    """Check the inner classifier."""
+    """Check that the inner classifier is supported."""
     check_supported(estimator.estimator)
 
 
 def weights(estimator: Any, weight: Any) -> dict[str, Any]:
-    """Raise an error if weights would not reach the inner classifier."""
+    """Return no arguments, as threshold classifiers accept no row weights.
+
+    Raise an error if the inner classifier would need the weights.
+    """
     if not isinstance(estimator, DecidedAt) and weight_parameters(estimator.estimator, weight):
         raise UnsupportedModelError(
-            f"{type(estimator).__name__} does not pass sample_weight on. Fit the inner classifier with weights yourself and "
-            f"freeze it: {type(estimator).__name__}(FrozenEstimator(fitted), ...)."
+            f"{type(estimator).__name__} does not pass sample_weight to its classifier. Fit the inner classifier with "
+            f"weights yourself and freeze it: {type(estimator).__name__}(FrozenEstimator(fitted), ...)."
         )
     return {}

@@ -1,4 +1,7 @@
-"""interpret's ExplainableBoostingClassifier without interactions: a step function per feature."""
+"""Read interpret's ExplainableBoostingClassifier (EBM) without interactions.
+
+Without interactions, the score is a sum of step functions, one per feature. Each is read as a tree.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class InterpretLogistic(Logistic):
-    """Log-odds of the second class, converted to probabilities by interpret."""
+    """A single score: the log-odds of the second class, in interpret.
+
+    The library interpret computes the probability.
+    """
 
     def both_classes(self, score: Floats) -> Floats:
         """Return the probabilities of the two classes."""
@@ -35,23 +41,23 @@ LINKS = {"logit": InterpretLogistic(), "mlogit": Softmax()}
 
 
 def check(estimator: Any) -> None:
-    """Check the parameters before fitting: interactions are not supported."""
+    """Check before fitting that the parameter ``interactions`` is 0."""
     pairs = estimator.interactions
     if len(pairs) > 0 if isinstance(pairs, (list, tuple)) else pairs != 0:
         raise UnsupportedModelError(
-            f"ExplainableBoostingClassifier(interactions={pairs!r}) adds terms of two or more features, which are not "
+            f"ExplainableBoostingClassifier(interactions={pairs!r}) adds terms with two or more features, which are not "
             "supported. Set interactions=0."
         )
 
 
 def read(estimator: Any) -> TreeEnsemble:
-    """Read a fitted ExplainableBoostingClassifier."""
+    """Convert a fitted ExplainableBoostingClassifier to a TreeEnsemble."""
     pairs = [term for term in estimator.term_features_ if len(term) > 1]
     if pairs:
         names = [" × ".join(estimator.feature_names_in_[j] for j in pair) for pair in pairs]
         raise UnsupportedModelError(
-            f"The ExplainableBoostingClassifier has {len(pairs)} terms of two or more features ({names[0]}, …), which are "
-            "not supported. Fit with interactions=0."
+            f"The ExplainableBoostingClassifier has {len(pairs)} terms with two or more features, such as {names[0]}. They "
+            "are not supported. Fit it with interactions=0."
         )
     features = [term[0] for term in estimator.term_features_]
     if estimator.link_ not in LINKS:
@@ -79,7 +85,10 @@ def read(estimator: Any) -> TreeEnsemble:
 
 
 def _column(estimator: Any, j: int) -> Column:
-    """Build a column; values may be missing if some were missing in training."""
+    """Build the description of column ``j``.
+
+    Missing values are supported if the column had some in the training data.
+    """
     name = estimator.feature_names_in_[j]
     given = None if name == f"feature_{j:04}" else name
     terms = zip(estimator.term_features_, estimator.bin_weights_, strict=True)
@@ -102,10 +111,13 @@ def _is_number(label: str) -> bool:
 
 @dataclass(frozen=True)
 class SpelledColumn(OpenColumn):
-    """A column whose classifier keeps numbers as strings: 2 and 2.0 are both the string 2."""
+    """A column of categories whose numbers the classifier keeps as strings.
+
+    For example, both 2 and 2.0 in a table match the category ``"2"``.
+    """
 
     def labels_in(self, values: pd.Series[Any], name: str) -> ColumnLabels:
-        """Match the labels of a table with this column's categories."""
+        """Match the labels in ``values`` with the strings that the classifier keeps."""
         labels, _ = distinct_labels(values)
         known = {label: position for position, label in enumerate(self.categories or ())}
         spelled = [
@@ -114,14 +126,26 @@ class SpelledColumn(OpenColumn):
         unknown = [label for label, text in zip(labels, spelled, strict=True) if text not in known]
         if unknown:
             raise InvalidInputError(
-                f"{unknown[0]!r} of column {name} is an unknown category for the ExplainableBoostingClassifier. Known "
-                f"categories: {', '.join(known)}. Give one of these, or fit the classifier on strings."
+                f"The category {unknown[0]!r} in column {name} is unknown to the ExplainableBoostingClassifier. Its "
+                f"categories are {', '.join(known)}. Use one of them, or fit the classifier on strings."
             )
         return ColumnLabels(labels, np.array([known[text] for text in spelled], dtype=np.int64), False)
 
 
 def _term(j: int, bins: Any, scores: Floats, column: Column) -> Nodes:
-    """Build a feature's tree. The first score is for missing values, the last for unknown categories."""
+    """Build the tree of one feature from its bins and their scores.
+
+    Parameters
+    ----------
+    j : int
+        Position of the feature.
+    bins : ndarray or dict
+        The cuts of a number or, for categories, the bin of each category.
+    scores : ndarray of shape (n_bins, n_outputs)
+        What each bin adds to the scores. The first bin is for missing values, the last for unknown categories.
+    column : Column
+        The description of the feature.
+    """
     groups: list[NDArray[np.int64]] = []
     if column.categories is None:
         cuts, values = _steps(bins, scores[1:-1])
@@ -159,15 +183,22 @@ def _term(j: int, bins: Any, scores: Floats, column: Column) -> Nodes:
 
 
 def _steps(cuts: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """Remove the steps of height zero from a step function."""
+    """Remove cuts at which a step function does not change."""
     step = np.any(values[1:] != values[:-1], axis=1)
     return np.asarray(cuts, dtype=np.float64)[step], values[np.concatenate([[True], step])]
 
 
 def _balanced(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Build a balanced tree over n bins.
+    """Build a balanced binary tree whose leaves are ``n`` bins in order.
 
-    Returns left and right children, first bins, and numbers of cuts or bins.
+    Returns
+    -------
+    left, right : ndarray of shape (n_nodes,)
+        The children of each node; -1 for a leaf.
+    first : ndarray of shape (n_nodes,)
+        The first bin below each node.
+    number : ndarray of shape (n_nodes,)
+        The bin of a leaf, or the cut of an inner node: cut ``i`` is between the bins ``i`` and ``i + 1``.
     """
     left, right, first, number = (np.full(2 * n - 1, -1, dtype=np.int64) for _ in range(4))
     bins = [(0, n)]

@@ -1,4 +1,4 @@
-"""scikit-learn's AdaBoost, bagging and voting of trees."""
+"""Read scikit-learn's AdaBoostClassifier, BaggingClassifier and VotingClassifier of trees."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def _cannot_average(owner: Any, inner: Any) -> UnsupportedModelError:
     return UnsupportedModelError(
         f"{type(owner).__name__} averages the probabilities of {type(unwrapped(inner)).__name__}, which are not averages of "
         "leaves, so the result is not a sum over trees. Supported inside it: DecisionTreeClassifier, ExtraTreeClassifier, "
-        "RandomForestClassifier, ExtraTreesClassifier, and BaggingClassifier of single trees. Or explain the classifiers "
-        "one by one."
+        "RandomForestClassifier, ExtraTreesClassifier, and BaggingClassifier of single trees. Use one of these, or explain "
+        "the classifiers inside it one by one."
     )
 
 
@@ -57,7 +57,10 @@ def _check_voter(owner: Any, inner: Any) -> None:
 
 
 def _read_averaged(owner: Any, inner: Any) -> TreeEnsemble:
-    """Read a classifier whose probabilities are plain averages of leaves."""
+    """Read ``inner``, whose probabilities must be unweighted averages over leaves of trees.
+
+    Otherwise, raise an error that names ``owner``, the ensemble around ``inner``.
+    """
     model = read_part(inner)
     if not isinstance(model, TreeEnsemble) or not isinstance(model.link, Share) or model.n_outputs != len(model.classes):
         raise _cannot_average(owner, inner)
@@ -68,7 +71,10 @@ def _read_averaged(owner: Any, inner: Any) -> TreeEnsemble:
 
 
 def _read_votes(owner: Any, inner: Any) -> tuple[TreeEnsemble, NDArray[np.intp]]:
-    """Read a single tree, and the class that each node predicts."""
+    """Read ``inner``, which must be a single tree.
+
+    Return its model and, for each node, the position of the class that it would predict as a leaf.
+    """
     model = read_part(inner)
     if not isinstance(model, TreeEnsemble) or len(model.roots) != 1 or model.parts or model.single_precision:
         raise _cannot_vote(owner, inner)
@@ -78,7 +84,10 @@ def _read_votes(owner: Any, inner: Any) -> tuple[TreeEnsemble, NDArray[np.intp]]
 def _of_one_table(
     estimator: Any, models: Sequence[TreeEnsemble], *, takes_missing: bool = True
 ) -> tuple[list[TreeEnsemble], Columns | None]:
-    """Align the models' category codes, and name their columns."""
+    """Give the models the same category codes, and describe the columns.
+
+    The names of the columns are those that ``estimator`` was fitted on. Return the models, and the columns or None.
+    """
     models, columns = aligned(models)
     names = getattr(estimator, "feature_names_in_", None)
     if columns is None and names is None:
@@ -93,13 +102,16 @@ def _of_one_table(
 
 
 def check_adaboost(estimator: Any) -> None:
-    """Check the classifiers inside before fitting."""
+    """Check before fitting that the classifier inside AdaBoost is a single tree."""
     if estimator.estimator is not None:
         _check_voter(estimator, estimator.estimator)
 
 
 def read_adaboost(estimator: Any) -> TreeEnsemble:
-    """Read a fitted AdaBoostClassifier of single trees, whose leaves are weighted votes."""
+    """Convert a fitted AdaBoostClassifier of single trees to a TreeEnsemble.
+
+    Each tree votes for the class that it predicts. Its leaves hold these votes, times the tree's weight.
+    """
     classes = estimator.classes_
     n_classes = len(classes)
     trees = []
@@ -125,13 +137,17 @@ def read_adaboost(estimator: Any) -> TreeEnsemble:
 
 
 def check_bagging(estimator: Any) -> None:
-    """Check the classifiers inside before fitting."""
+    """Check before fitting that BaggingClassifier contains trees or forests."""
     if estimator.estimator is not None:
         _check_averaged(estimator, estimator.estimator)
 
 
 def _bag(model: TreeEnsemble, columns: NDArray[np.integer[Any]], estimator: Any) -> TreeEnsemble:
-    """Extend a model of a bag to all columns and classes."""
+    """Extend the model of one bag to all columns and classes.
+
+    ``estimator`` is the BaggingClassifier. The classifier of a bag may have been fitted on some columns and
+    classes only. ``columns`` are the positions of these columns in the table.
+    """
     value = np.zeros((len(model.value), len(estimator.classes_)))
     # The labels of the inner classifiers are positions in the classes of the ensemble.
     value[:, np.asarray(model.classes, dtype=np.intp)] = model.value
@@ -150,7 +166,10 @@ def _sizes_of_jobs(n: int, n_jobs: int | None) -> list[int]:
 
 
 def read_bagging(estimator: Any) -> TreeEnsemble:
-    """Read a fitted BaggingClassifier of trees or forests, each on some columns."""
+    """Convert a fitted BaggingClassifier of trees or forests to a TreeEnsemble.
+
+    Each tree or forest may use only some of the columns.
+    """
     bags = [
         _bag(_read_averaged(estimator, inner), columns, estimator)
         for inner, columns in zip(estimator.estimators_, estimator.estimators_features_, strict=True)
@@ -179,24 +198,31 @@ def _voters(estimator: Any) -> list[Any]:
 
 
 def check_voting(estimator: Any) -> None:
-    """Check the classifiers inside before fitting."""
+    """Check before fitting that the classifiers inside VotingClassifier are supported."""
     for inner in _voters(estimator):
         (_check_averaged if estimator.voting == "soft" else _check_voter)(estimator, inner)
 
 
 def weights_voting(estimator: Any, weight: Any) -> dict[str, Any]:
-    """Pass weights on if all classifiers support them."""
+    """Return the arguments of ``fit`` for row weights.
+
+    Raise an error if one of the classifiers inside does not support ``sample_weight``.
+    """
     for inner in _voters(estimator):
         if not isinstance(inner, FrozenEstimator) and not has_fit_parameter(inner, "sample_weight"):
             raise UnsupportedModelError(
                 f"VotingClassifier passes weights to all of its classifiers, but {type(inner).__name__} does not support "
-                "sample_weight. Fit without weights, or fit it yourself and wrap it in a FrozenEstimator."
+                "sample_weight. Fit without weights, or fit this classifier yourself and wrap it in a FrozenEstimator."
             )
     return {"sample_weight": weight}
 
 
 def read_voting(estimator: Any) -> TreeEnsemble:
-    """Read a fitted VotingClassifier: soft over averages of leaves, hard over single trees."""
+    """Convert a fitted VotingClassifier to a TreeEnsemble.
+
+    With ``voting="soft"``, the classifiers inside must be trees or forests. With ``voting="hard"``, they must be single
+    trees.
+    """
     soft = estimator.voting == "soft"
     weights = estimator._weights_not_none
     shares = np.ones(len(estimator.estimators_)) if weights is None else np.asarray(weights, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""scikit-learn's decision trees and the forests that average them."""
+"""Read scikit-learn's decision trees, random forests and extra-trees."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from fcca.models.readers._sklearn_trees import join_trees
 
 
 def read(estimator: Any) -> TreeEnsemble:
-    """Read a fitted decision tree or forest of scikit-learn.
+    """Convert a fitted decision tree or forest of scikit-learn to a TreeEnsemble.
 
-    With several jobs, a forest sums its trees in an order that differs between calls. The model sums them as a single job
-    does.
+    With ``n_jobs`` above 1, the order in which a forest adds up its trees differs between calls. So the last bit of a
+    probability may differ, too. The model uses the order of ``n_jobs=1``.
     """
     if estimator.n_outputs_ > 1:
         raise UnsupportedModelError(
-            f"{type(estimator).__name__} was fitted on {estimator.n_outputs_} columns of labels, but one is expected. Fit "
-            "one classifier per column of y."
+            f"{type(estimator).__name__} was fitted on a y with {estimator.n_outputs_} columns, but one column is expected. "
+            "Fit one classifier per column of y."
         )
     # One score per class, also for two classes: the largest average wins, and the first class in a tie.
     n_classes = int(estimator.n_classes_)

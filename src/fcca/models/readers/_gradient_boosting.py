@@ -1,4 +1,4 @@
-"""scikit-learn's GradientBoostingClassifier."""
+"""Read scikit-learn's GradientBoostingClassifier."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fcca.models.readers._sklearn_trees import join_trees
 
 
 def check(estimator: Any) -> None:
-    """Check the parameters before fitting."""
+    """Check the parameter ``init`` before fitting."""
     if estimator.init is not None and estimator.init != "zero" and not isinstance(estimator.init, DummyClassifier):
         raise UnsupportedModelError(
             f"GradientBoostingClassifier(init={estimator.init!r}) starts from the predictions of another classifier, which "
@@ -24,7 +24,7 @@ def check(estimator: Any) -> None:
 
 
 def read(estimator: Any) -> TreeEnsemble:
-    """Read a fitted GradientBoostingClassifier."""
+    """Convert a fitted GradientBoostingClassifier to a TreeEnsemble."""
     check(estimator)
     stages = estimator.estimators_  # (stages, outputs)
     n_outputs = stages.shape[1]

@@ -1,4 +1,4 @@
-"""scikit-learn's HistGradientBoostingClassifier."""
+"""Read scikit-learn's HistGradientBoostingClassifier."""
 
 from __future__ import annotations
 
@@ -16,7 +16,21 @@ from fcca.tables import Column, Columns
 
 
 def _nodes(predictor: Any, output: int, n_outputs: int, order: NDArray[np.int64], columns: Columns) -> Nodes:
-    """Read the nodes of a tree; ``order`` maps the tree's columns to the table's columns."""
+    """Read the nodes of one tree.
+
+    Parameters
+    ----------
+    predictor : TreePredictor
+        The tree.
+    output : int
+        Position of the score that the tree adds to.
+    n_outputs : int
+        Number of scores.
+    order : ndarray
+        For each column number in the tree, the position of the column in the table.
+    columns : Columns
+        The columns of the table.
+    """
     nodes = predictor.nodes
     leaf = nodes["is_leaf"].astype(bool)
     value = np.zeros((len(nodes), n_outputs))
@@ -49,26 +63,33 @@ def _nodes(predictor: Any, output: int, n_outputs: int, order: NDArray[np.int64]
 
 
 def _column(name: str | None, found: NDArray[Any]) -> Column:
-    """Build a column of categories from the categories of the classifier's encoder."""
+    """Build the description of a column of categories.
+
+    ``found`` are the categories of the classifier's encoder.
+    """
     categories = found.tolist()
     labels = [label for label in categories if label is not None and label == label]  # NaN differs from itself
     none = any(label is None for label in categories)
     if none and len(labels) + 1 < len(categories):
         raise UnsupportedModelError(
-            f"HistGradientBoostingClassifier was fitted on both None and NaN in the categories of column {name!r} and "
-            "treats them as different. Use only one of them for missing values."
+            f"HistGradientBoostingClassifier was fitted on both None and NaN in column {name!r}, and treats them as two "
+            "different categories. Use only None or only NaN for missing values, and refit."
         )
     numbers = all(isinstance(label, Real) for label in labels)
     if numbers and found.dtype == object:
         raise UnsupportedModelError(
             f"HistGradientBoostingClassifier was fitted on a column of objects ({name!r}) whose categories are all numbers, "
-            "but it cannot predict numbers in such a column. Give it a numeric dtype or pandas' category dtype and refit."
+            "but it cannot predict such a column. Convert the column to a numeric dtype or pandas' category dtype, and "
+            "refit."
         )
     return Column(name, tuple(labels), missing=True, as_category=not numbers and not none, none_is_missing=none)
 
 
 def _columns(estimator: Any) -> tuple[Columns, NDArray[np.int64]]:
-    """Return the columns and their order inside the classifier."""
+    """Return the columns, and the order in which trees number them.
+
+    The trees number columns of categories first. The second result has the table's position of each number.
+    """
     n = estimator.n_features_in_
     names: list[Any] = [str(name) for name in getattr(estimator, "feature_names_in_", [])] or [None] * n
     columns = [Column(name, missing=True) for name in names]
@@ -82,7 +103,7 @@ def _columns(estimator: Any) -> tuple[Columns, NDArray[np.int64]]:
 
 
 def read(estimator: Any) -> TreeEnsemble:
-    """Read a fitted HistGradientBoostingClassifier."""
+    """Convert a fitted HistGradientBoostingClassifier to a TreeEnsemble."""
     n_outputs = estimator.n_trees_per_iteration_
     columns, order = _columns(estimator)
     predictors = [

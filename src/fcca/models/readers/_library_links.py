@@ -1,4 +1,4 @@
-"""Links in the exact arithmetic of the boosting libraries."""
+"""Links that round probabilities exactly as LightGBM and CatBoost do."""
 
 from __future__ import annotations
 
@@ -14,23 +14,29 @@ LARGEST_POWER = math.log(np.finfo(np.float64).max)
 
 
 def exp(x: Floats) -> Floats:
-    """Compute the exponential by the C library, as LightGBM and CatBoost do.
+    """Compute the exponential function with the C library.
 
-    NumPy's function may differ in the last bit.
+    LightGBM and CatBoost do so. The result of ``np.exp`` may differ in the last bit.
     """
     powers = [math.exp(power) if power <= LARGEST_POWER else math.inf for power in x.ravel().tolist()]
     return np.array(powers, dtype=np.float64).reshape(x.shape)
 
 
 def logistic(scores: Floats, steepness: float) -> Floats:
-    """Compute the logistic function by its plain formula, as both libraries do."""
+    """Compute the logistic function as LightGBM and CatBoost do.
+
+    The result is rounded as by the formula ``1 / (1 + exp(-steepness * scores))``.
+    """
     with np.errstate(over="ignore"):
         return 1.0 / (1.0 + exp(-steepness * scores))
 
 
 @dataclass(frozen=True)
 class PlainLogistic(Logistic):
-    """Log-odds of the second class, by the formula ``1 / (1 + exp(-x))``."""
+    """A single score: the log-odds of the second class.
+
+    The probability is rounded as by the formula ``1 / (1 + exp(-steepness * score))``.
+    """
 
     def both_classes(self, score: Floats) -> Floats:
         """Return the probabilities of the two classes."""
@@ -40,10 +46,13 @@ class PlainLogistic(Logistic):
 
 @dataclass(frozen=True)
 class RoundedSoftmax(Softmax):
-    """Softmax; the largest rounded probability decides, so close scores may tie."""
+    """Softmax of LightGBM, which predicts the class with the largest rounded probability.
+
+    Different scores can round to the same probability. Then the first class is predicted.
+    """
 
     def ranking(self, scores: Floats) -> Floats:
-        """Compute the probabilities with the library's rounding."""
+        """Compute the probabilities of all classes, rounded as in LightGBM."""
         powers = exp(scores - scores.max(axis=1, keepdims=True))
         total = np.zeros(len(scores))
         for power in powers.T:
@@ -53,7 +62,10 @@ class RoundedSoftmax(Softmax):
 
 @dataclass(frozen=True)
 class OneAgainstRest(Link):
-    """One logistic function per class; the probabilities need not sum to 1."""
+    """One score per class: the log-odds of this class against all others.
+
+    The probabilities need not sum to 1.
+    """
 
     steepness: float = 1.0
 
@@ -65,8 +77,8 @@ class OneAgainstRest(Link):
 
 @dataclass(frozen=True)
 class RoundedOneAgainstRest(OneAgainstRest):
-    """One logistic function per class; the largest rounded probability decides."""
+    """OneAgainstRest for LightGBM, which predicts the class with the largest rounded probability."""
 
     def ranking(self, scores: Floats) -> Floats:
-        """Compute the rounded probabilities."""
+        """Compute the probabilities of all classes, rounded as in LightGBM."""
         return logistic(scores, self.steepness)

@@ -1,6 +1,6 @@
-"""LightGBM's classifiers and boosters, read from the text that the library writes.
+"""Read LightGBM's classifiers and boosters, from the text that the library writes.
 
-treelite reads this text, too, but it keeps less information on missing values.
+The library treelite reads this text, too, but drops some information on missing values.
 """
 
 from __future__ import annotations
@@ -35,7 +35,27 @@ LARGEST_DECISION = 15
 
 
 class _SavedLightGBM(NamedTuple):
-    """The saved text of a booster, up to its best iteration."""
+    """The parsed text of a saved booster.
+
+    It contains the trees up to the best iteration.
+
+    Attributes
+    ----------
+    objective : str
+        Name of the objective.
+    steepness : float
+        Factor of the score in the logistic function, LightGBM's parameter ``sigmoid``.
+    n_outputs, n_features : int
+        Number of scores, and of columns.
+    averaged : bool
+        Whether the trees are averaged, as in a random forest, instead of summed.
+    trees : list of dict
+        The entries of each tree, as strings.
+    feature_names, feature_infos : list of str
+        Name of each column, and its range or its categories.
+    by_category : set of int
+        Positions of the columns of categories.
+    """
 
     objective: str
     steepness: float
@@ -72,17 +92,17 @@ class _SavedLightGBM(NamedTuple):
         )
 
     def numbers(self, key: str, dtype: Any) -> NDArray[Any]:
-        """Concatenate one field of all trees."""
+        """Return the numbers in the entry ``key`` of all trees."""
         return np.array(" ".join(tree[key] for tree in self.trees if key in tree).split(), dtype=dtype)
 
 
 def _without_tail(trees: list[str]) -> list[str]:
-    """Remove the parameters after the text of the last tree."""
+    """Remove the training parameters, which follow the text of the last tree."""
     return [tree.split("\nend of trees", 1)[0] for tree in trees]
 
 
 def check(estimator: Any) -> None:
-    """Check the parameters before fitting."""
+    """Check before fitting that the parameters of an LGBMClassifier are supported."""
     parameters = estimator.get_params()
     objective = parameters.get("objective")
     if callable(objective):
@@ -99,7 +119,9 @@ def check(estimator: Any) -> None:
 
 def _check_predict(parameters: dict[str, Any]) -> None:
     if parameters.get("pred_early_stop"):
-        raise UnsupportedModelError("LGBMClassifier(pred_early_stop=True) does not use all trees. Leave it out.")
+        raise UnsupportedModelError(
+            "LGBMClassifier(pred_early_stop=True) predicts with some trees only. Remove pred_early_stop."
+        )
 
 
 def _refuse_linear_trees() -> None:
@@ -116,13 +138,13 @@ def _refuse_zero_as_missing() -> None:
 
 
 def read(estimator: Any) -> TreeEnsemble:
-    """Read a fitted LGBMClassifier."""
+    """Convert a fitted LGBMClassifier to a TreeEnsemble."""
     _check_predict(estimator.get_params())
     return _read(estimator.booster_, estimator.classes_)
 
 
 def read_native(classifier: Any) -> TreeEnsemble:
-    """Read a booster of lightgbm.train."""
+    """Convert the booster inside a :class:`LightGBMBooster` to a TreeEnsemble."""
     return _read(classifier.booster, classifier.classes_)
 
 
@@ -139,18 +161,18 @@ def _boundary(steepness: float) -> float:
 
 
 def _largest_sent_left(native: Floats) -> Floats:
-    """Find the largest value sent to the left.
+    """Find the largest float64 that each node sends to its left child.
 
-    LightGBM sets values near zero to zero, then tests ``x <= cut``.
+    LightGBM tests ``x <= native``, after it has set all x near zero to zero.
     """
     return np.where(native >= ZERO, native, np.where(native >= 0, ZERO, np.minimum(native, BELOW_ZERO)))
 
 
 def _missing_left(native: Floats, decision: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return whether a missing value goes to the left.
+    """Return whether each node sends missing values to its left child.
 
-    It goes to the default side of the node, or counts as zero if no training value was missing. A set of categories never
-    contains it.
+    If the column had missing values in training, they go to the default child of the node. Otherwise, a missing value is
+    treated like 0. In a node that splits by category, a missing value goes to the right.
     """
     by_default = decision >> MISSING_SHIFT == MISSING_IS_NAN
     missing_left = np.where(by_default, (decision & DEFAULT_LEFT) > 0, native >= 0)
@@ -158,14 +180,20 @@ def _missing_left(native: Floats, decision: NDArray[np.int64]) -> NDArray[np.boo
 
 
 def _check_zeros(native: Floats, decision: NDArray[np.int64]) -> None:
-    """Check that zeros go to the side that the cut implies."""
+    """Check the nodes that treat zero as a missing value.
+
+    They must send zero to the same child as the numbers around zero. Only then is a cut enough to describe the node.
+    """
     zero_is_missing = (decision >> MISSING_SHIFT == MISSING_IS_ZERO) & (decision & CATEGORICAL == 0)
     if np.any(zero_is_missing & (((decision & DEFAULT_LEFT) > 0) != (native >= 0))):
         _refuse_zero_as_missing()
 
 
 def _sets(saved: _SavedLightGBM, decision: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the codes sent to the left, per categorical node."""
+    """Return the category codes that go to the left child.
+
+    The result has an entry for each node that splits by category.
+    """
     sets = []
     end = 0
     for tree in saved.trees:
@@ -185,13 +213,16 @@ def _sets(saved: _SavedLightGBM, decision: NDArray[np.int64]) -> list[NDArray[np
 
 
 def _columns(saved: _SavedLightGBM, labels: list[list[Any]] | None) -> Columns:
-    """Build the columns; ``labels`` are the labels of the pandas columns of categories, in order."""
+    """Build the descriptions of the columns.
+
+    ``labels`` has the labels of each column that had pandas' category dtype in training, in the order of the columns.
+    """
     by_category = sorted(saved.by_category)
     if labels and len(labels) != len(by_category):
         raise UnsupportedModelError(
             f"The LightGBM model was fitted on {len(labels)} columns of pandas' category dtype, but it treats "
-            f"{len(by_category)} columns as categories, without information on which. Make ordered categories unordered "
-            "(X[c].cat.as_unordered()), and leave categorical_feature at 'auto'."
+            f"{len(by_category)} columns as categories, and does not store which labels belong to which column. Make "
+            "ordered categories unordered (X[c].cat.as_unordered()), leave categorical_feature at 'auto', and refit."
         )
     names = [None if name == f"Column_{j}" else name for j, name in enumerate(saved.feature_names)]
     columns = [Column(name, missing=True) for name in names]
@@ -205,7 +236,7 @@ def _columns(saved: _SavedLightGBM, labels: list[list[Any]] | None) -> Columns:
 
 
 def _codes(column: Column, left: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Convert LightGBM's codes to codes of a column's categories."""
+    """Convert LightGBM's category codes to positions in the categories of ``column``."""
     if not isinstance(column, CodedColumn):
         return left
     return np.flatnonzero(np.isin(np.array((column.categories or ())[:-1], dtype=np.int64), left)).astype(np.int64)
@@ -286,16 +317,19 @@ def _link(saved: _SavedLightGBM) -> Link:
 
 
 class LightGBMBooster(NativeClassifier):
-    """A booster of ``lightgbm.train`` that predicts the labels 0, 1, …"""
+    """A booster of ``lightgbm.train`` as a scikit-learn classifier.
+
+    It predicts the labels 0, 1, ….
+    """
 
     @property
     def n_features_in_(self) -> int:
-        """Number of columns."""
+        """Number of columns that the booster was trained on."""
         return int(self.booster.num_feature())
 
     @property
     def classes_(self) -> NDArray[np.generic]:
-        """The labels."""
+        """The class labels of the training data: 0, 1, …."""
         return np.arange(max(2, self.booster.num_model_per_iteration()))
 
     def _feature_names(self) -> list[str] | None:
@@ -306,7 +340,7 @@ class LightGBMBooster(NativeClassifier):
         _check_objective(_SavedLightGBM.of(self.booster, n_iterations=1).objective)
 
     def predict(self, X: Any) -> NDArray[np.generic]:
-        """Predict the class with the largest probability, the first one in a tie."""
+        """Predict the class with the largest probability; the first in a tie."""
         predicted: NDArray[np.generic] = np.argmax(self.predict_proba(X), axis=1)
         return predicted
 

@@ -1,4 +1,4 @@
-"""scikit-learn's linear classifiers, with ``coef_`` and ``intercept_``."""
+"""Read scikit-learn's linear classifiers: those with ``coef_`` and ``intercept_``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from fcca.models.readers._one_vs_rest import EachAgainstRest
 
 
 def read(estimator: Any) -> LinearModel:
-    """Read a fitted linear classifier: one score for two classes, otherwise one per class."""
+    """Convert a fitted linear classifier to a LinearModel.
+
+    The model has a single score for two classes, and one score per class for more than two.
+    """
     n_classes = len(estimator.classes_)
     n_outputs = 1 if n_classes <= 2 else n_classes
     coef = estimator.coef_
@@ -54,27 +57,28 @@ def _link_of_two(estimator: Any) -> Link:
         return Clipped()
     if isinstance(estimator, SVC) and estimator.probability is True:
         return NoProbability(
-            reason="SVC(probability=True) fits its probabilities by an internal cross-validation and rounds them "
-            "differently. Use response_method='decision_function', or calibrate SVC(kernel='linear') by "
+            reason="SVC(probability=True) fits its probabilities by an internal cross-validation, so they are not a "
+            "function of its score. Use response_method='decision_function', or calibrate SVC(kernel='linear') by "
             "CalibratedClassifierCV with ensemble=False."
         )
     return Logistic()
 
 
 def read_svc(estimator: Any) -> LinearModel:
-    """Read a fitted SVC, which is linear only with the linear kernel."""
+    """Convert a fitted, linear SVC of two classes to a LinearModel."""
     check_svc(estimator)
     if len(estimator.classes_) > 2:
         raise UnsupportedModelError(
-            f"SVC was fitted on {len(estimator.classes_)} classes. With more than two, it counts votes between pairs of "
-            "classes, which is not supported. Use LinearSVC, or OneVsRestClassifier(SVC(kernel='linear'))."
+            f"SVC was fitted on {len(estimator.classes_)} classes. With more than two classes, SVC decides by votes between "
+            "pairs of classes, which is not supported. Use LinearSVC, or OneVsRestClassifier(SVC(kernel='linear'))."
         )
     return read(estimator)
 
 
 def check_svc(estimator: Any) -> None:
-    """Check that the kernel is linear."""
+    """Check that an SVC has ``kernel="linear"``."""
     if estimator.kernel != "linear":
         raise UnsupportedModelError(
-            f"SVC(kernel={estimator.kernel!r}) has no exact counterfactual search. Use kernel='linear' or LinearSVC."
+            f"SVC(kernel={estimator.kernel!r}) is not linear, so its counterfactuals cannot be computed exactly. Use "
+            "kernel='linear' or LinearSVC."
         )

@@ -1,4 +1,7 @@
-"""One class against all others: OneVsRestClassifier, and the link of such linear models."""
+"""Read OneVsRestClassifier.
+
+:class:`EachAgainstRest` is also the link of linear models with one classifier per class.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +28,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class EachAgainstRest(Link):
-    """One score per class, for the class against all others.
+    """One score per class: this class against all others.
 
     Attributes
     ----------
     links : tuple of Link
-        Function from each score to the probability of its class. The probabilities are divided by their sum.
+        For each class, the function from its score to its probability. These probabilities are divided by their sum.
     by_probability : bool
-        Whether the largest rounded probability decides instead of the largest score.
+        Whether the class with the largest rounded probability is predicted, instead of the one with the largest score.
     last_of_equals : bool
-        Whether the last class of a tie is predicted.
+        Whether the last class is predicted in a tie, instead of the first.
     """
 
     links: tuple[Link, ...]
@@ -50,7 +53,7 @@ class EachAgainstRest(Link):
         return probabilities
 
     def ranking(self, scores: Floats) -> Floats:
-        """Compute the numbers of which the largest decides the prediction."""
+        """Compute one number per class. The largest determines the predicted class."""
         if self.by_probability:
             each = [link.both_classes(scores[:, k])[:, 1] for k, link in enumerate(self.links)]
             scores = np.column_stack(each).astype(np.float64)
@@ -62,13 +65,16 @@ class EachAgainstRest(Link):
 
 @cache
 def _answers_last_of_equals() -> bool:
-    """Return True if this scikit-learn predicts the last class of ties."""
+    """Return True if scikit-learn predicts the last class in a tie.
+
+    This depends on the installed version.
+    """
     equals = OneVsRestClassifier(DummyClassifier()).fit(np.zeros((3, 1)), [0, 1, 2])
     return bool(equals.predict(np.zeros((1, 1)))[0] == 2)
 
 
 def check(estimator: Any) -> None:
-    """Check the inner classifier before fitting."""
+    """Check before fitting that the inner classifier is supported."""
     check_supported(estimator.estimator)
 
 
@@ -80,7 +86,7 @@ def _refused(estimator: Any, inner: Any, why: str) -> UnsupportedModelError:
 
 
 def _one_score(estimator: Any, inner: Any, model: Model) -> Model:
-    """Reduce the model to the score of the class."""
+    """Convert a model of one class against others to a single score."""
     if model.n_outputs == 1:
         return model
     if not isinstance(model, TreeEnsemble) or not isinstance(model.link, Share) or model.n_outputs != 2:
@@ -89,16 +95,21 @@ def _one_score(estimator: Any, inner: Any, model: Model) -> Model:
 
 
 def read(estimator: Any) -> Model:
-    """Read a fitted OneVsRestClassifier of classifiers of two classes."""
+    """Convert a fitted OneVsRestClassifier to a Model.
+
+    The model has one score per class, except for two classes, where it has a single score.
+    """
     if estimator.multilabel_:
         raise UnsupportedModelError(
-            "OneVsRestClassifier was fitted on several labels per row. Fit one classifier for each label."
+            "OneVsRestClassifier was fitted on several labels per row, which is not supported. Fit one classifier for each "
+            "label."
         )
     models = []
     for inner, label in zip(estimator.estimators_, estimator.classes_[-len(estimator.estimators_) :], strict=True):
         if type(inner).__name__ == "_ConstantPredictor":
             raise UnsupportedModelError(
-                f"OneVsRestClassifier was fitted on no rows, or on all rows, of the class {label!r}. Leave this class out."
+                f"No row, or every row, that OneVsRestClassifier was fitted on has the class {label!r}. Fit it without this "
+                "class."
             )
         models.append(_one_score(estimator, inner, read_part(inner)))
     by_probability = not hasattr(estimator.estimators_[0], "decision_function")
@@ -116,7 +127,10 @@ def read(estimator: Any) -> Model:
 
 
 def _of_two(estimator: Any, model: Model, by_probability: bool) -> Model:
-    """Read the single classifier of two classes, the second against the first."""
+    """Return the model of a OneVsRestClassifier for two classes.
+
+    scikit-learn then fits a single classifier, of the second class against the first.
+    """
 
     def answers_first(score: Floats) -> NDArray[np.bool_]:
         return model.link.both_classes(score)[:, 1] <= 0.5 if by_probability else score <= 0.0
@@ -127,7 +141,7 @@ def _of_two(estimator: Any, model: Model, by_probability: bool) -> Model:
 def _stacked(estimator: Any, inner: Any, models: Sequence[LinearModel], link: Link) -> LinearModel:
     first = models[0]
     if any(model.columns != first.columns for model in models):
-        raise _refused(estimator, inner, "its classifiers have different categories")
+        raise _refused(estimator, inner, "its classifiers have different categories for the same column")
     intercept = [model.intercept + model.coef @ (first.centre - model.centre) for model in models]
     missing = None
     if first.missing is not None:
@@ -163,7 +177,7 @@ def _side_by_side(estimator: Any, inner: Any, models: Sequence[TreeEnsemble], li
         forests.append(replace(model, value=value))
     divisor, parts = _division(estimator, inner, models)
     if len({model.single_precision for model in models}) > 1:
-        raise _refused(estimator, inner, "its classifiers sum in different precisions")
+        raise _refused(estimator, inner, "some of its classifiers sum their trees in float32, others in float64")
     return TreeEnsemble(
         classes=estimator.classes_,
         n_features=models[0].n_features,
@@ -178,12 +192,12 @@ def _side_by_side(estimator: Any, inner: Any, models: Sequence[TreeEnsemble], li
 
 
 def _division(estimator: Any, inner: Any, models: Sequence[TreeEnsemble]) -> tuple[float, tuple[TreeBlock, ...]]:
-    """Return the divisor of the sum, and the blocks of trees."""
+    """Return the arguments ``divisor`` and ``parts`` of the joined TreeEnsemble."""
     divisors = {model.divisor for model in models}
     if len(divisors) == 1 and not any(model.parts for model in models):
         return models[0].divisor, ()
     if len(divisors) == 1 and all(model.parts for model in models):
         return models[0].divisor, tuple(part for model in models for part in model.parts)
     if any(model.parts or model.base.any() for model in models):
-        raise _refused(estimator, inner, "its classifiers average in different ways")
+        raise _refused(estimator, inner, "its classifiers average their trees in different ways")
     return 1.0, tuple(TreeBlock(len(model.roots), model.divisor, 1.0) for model in models)

@@ -1,4 +1,4 @@
-"""Nodes of scikit-learn's ``tree_`` structures."""
+"""Read the nodes of scikit-learn's ``tree_`` objects."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ Floats = NDArray[np.float64]
 
 
 def join_trees(trees: Sequence[Any], values: Sequence[Floats], *, takes_missing: bool) -> Nodes:
-    """Read fitted ``tree_`` structures, which test ``float32(x) <= threshold``.
+    """Read fitted ``tree_`` objects and join their nodes.
+
+    These trees test ``float32(x) <= threshold``. The thresholds of the result are exact for float64.
 
     Parameters
     ----------
     trees : sequence of sklearn.tree._tree.Tree
     values : sequence of ndarray of shape (n_nodes, n_outputs)
-        Score vector of each node, as if it were a leaf.
+        For each tree, the vector that each node would add to the scores if it were a leaf.
     takes_missing : bool
         Whether the classifier passes missing values to its trees.
     """

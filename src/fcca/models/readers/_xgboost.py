@@ -1,7 +1,8 @@
-"""XGBoost's classifiers and boosters, read from the JSON that the library writes.
+"""Read XGBoost's classifiers and boosters, from the JSON that the library writes.
 
-treelite is not exact here. It computes the logit of the base score in double precision, and it multiplies the leaves of DART
-by their weights directly. XGBoost uses single precision, and it adds and subtracts the base score first.
+The library treelite reads this JSON, too, but rounds differently. It computes the logit of the base score in double
+precision, where XGBoost uses single precision. It multiplies the leaves of DART by their weights directly, where XGBoost
+first adds and subtracts the base score.
 """
 
 from __future__ import annotations
@@ -35,18 +36,25 @@ INTEGERS = {9: np.int8, 10: np.uint8, 11: np.int16, 13: np.int32}
 
 @dataclass(frozen=True)
 class XGBoostLogistic(Logistic):
-    """Log-odds of the second class, converted to float32 probabilities by XGBoost."""
+    """A single score: the log-odds of the second class, in XGBoost.
+
+    XGBoost computes the probability, in float32.
+    """
 
     objective: str = "binary:logistic"
 
     def second_class(self, score: Floats) -> NDArray[Any]:
-        """Return the probability of the second class."""
+        """Return the probability of the second class, computed by XGBoost."""
         return _transformed(self.objective, score)
 
 
 @dataclass(frozen=True)
 class SinglePrecisionLogistic(Logistic):
-    """Log-odds of the second class, converted to float32 probabilities by XGBoostBooster."""
+    """A single score: the log-odds of the second class, in XGBoostBooster.
+
+    SciPy computes the probability, in float32. :class:`XGBoostBooster` does so for boosters with the objective
+    ``binary:logitraw``.
+    """
 
     def second_class(self, score: Floats) -> NDArray[Any]:
         """Return the probability of the second class."""
@@ -56,35 +64,54 @@ class SinglePrecisionLogistic(Logistic):
 
 @dataclass(frozen=True)
 class XGBoostSoftmax(Softmax):
-    """Softmax in float32; the largest rounded probability decides, so close scores may tie."""
+    """Softmax in float32. The class with the largest rounded probability is predicted.
+
+    Different scores can round to the same probability. Then the first class is predicted.
+    """
 
     def every_class(self, scores: Floats) -> NDArray[Any]:
-        """Compute the probabilities by XGBoost."""
+        """Return the probabilities of all classes, computed by XGBoost."""
         return _transformed("multi:softprob", scores)
 
     def ranking(self, scores: Floats) -> NDArray[Any]:
-        """Compute the probabilities by XGBoost."""
+        """Return the probabilities, because XGBoost predicts the class with the largest one."""
         return self.every_class(scores)
 
 
 @dataclass(frozen=True)
 class SinglePrecisionSoftmax(Softmax):
-    """Softmax in float32; the largest score decides."""
+    """Softmax in float32. The class with the largest score is predicted."""
 
     def every_class(self, scores: Floats) -> NDArray[Any]:
-        """Compute the probabilities by SciPy, as XGBoost's wrapper does."""
+        """Return the probabilities of all classes, computed by SciPy as in XGBClassifier."""
         probabilities: NDArray[Any] = softmax(scores.astype(np.float32), axis=1)
         return probabilities
 
 
 class _SavedXGBoost(NamedTuple):
-    """The relevant parts of a saved booster."""
+    """The parts of a saved booster that are needed for the model.
+
+    Attributes
+    ----------
+    objective : str
+        Name of the objective.
+    base_score : list of float
+        The stored base score, one number or one per class.
+    n_outputs : int
+        Number of scores.
+    model : dict
+        The entry with the trees.
+    tree_weights : ndarray or None
+        Weight of each tree, for the booster DART.
+    feature_names, feature_types : list of str
+        Name and type of each column; empty if unknown.
+    """
 
     objective: str
     base_score: list[float]
     n_outputs: int
     model: dict[str, Any]
-    tree_weights: NDArray[np.float32] | None  # for DART
+    tree_weights: NDArray[np.float32] | None
     feature_names: list[str]
     feature_types: list[str]
 
@@ -112,7 +139,7 @@ class _SavedXGBoost(NamedTuple):
 
 
 def check(estimator: Any) -> None:
-    """Check the parameters before fitting."""
+    """Check before fitting that the parameters of an XGBClassifier are supported."""
     if estimator.booster == "gblinear":
         raise UnsupportedModelError("XGBClassifier(booster='gblinear') has no trees. Use booster='gbtree' or 'dart'.")
     if isinstance(estimator.objective, str):
@@ -125,20 +152,20 @@ def check(estimator: Any) -> None:
 
 
 def read(estimator: Any) -> TreeEnsemble:
-    """Read a fitted XGBClassifier."""
+    """Convert a fitted XGBClassifier to a TreeEnsemble."""
     _check_missing(estimator)
     booster = estimator.get_booster()
     saved = _SavedXGBoost.of(booster)
     if estimator.n_classes_ == 2 and saved.n_outputs > 1:
         raise UnsupportedModelError(
-            f"XGBClassifier(objective={saved.objective!r}) of two classes does not predict labels. "
+            f"XGBClassifier(objective={saved.objective!r}) was fitted on two classes, for which it does not predict labels. "
             "Use objective='binary:logistic'."
         )
     return _read(booster, saved, estimator.classes_)
 
 
 def read_native(classifier: Any) -> TreeEnsemble:
-    """Read a booster of xgboost.train."""
+    """Convert the booster inside an :class:`XGBoostBooster` to a TreeEnsemble."""
     saved = _SavedXGBoost.of(classifier.booster)
     model = _read(classifier.booster, saved, classifier.classes_)
     return replace(model, link=SinglePrecisionLogistic(), boundary=0.0) if saved.objective == "binary:logitraw" else model
@@ -154,8 +181,8 @@ def _check_objective(objective: str) -> None:
 def _check_missing(estimator: Any) -> None:
     if estimator.missing is not None and not np.isnan(estimator.missing):
         raise UnsupportedModelError(
-            f"XGBClassifier(missing={estimator.missing!r}) treats a number as a missing value, which no cut can separate "
-            "from the numbers around it. Use missing=nan and NaN in X."
+            f"XGBClassifier(missing={estimator.missing!r}) treats a number as a missing value, which is not supported. "
+            "Write missing values as NaN in X, and use missing=nan."
         )
 
 
@@ -166,7 +193,7 @@ def _n_iterations(booster: Any) -> int:
 
 
 def _used_trees(booster: Any, saved: _SavedXGBoost) -> list[dict[str, Any]]:
-    """Return the trees of the iterations for predictions."""
+    """Return the trees of the iterations that are used for predictions."""
     trees: list[dict[str, Any]] = saved.model["trees"]
     if (end := _n_iterations(booster)) > 0:
         trees = trees[: saved.model["iteration_indptr"][end]]
@@ -174,13 +201,17 @@ def _used_trees(booster: Any, saved: _SavedXGBoost) -> list[dict[str, Any]]:
         raise UnsupportedModelError("The XGBoost model has no trees. Fit it with at least one round.")
     if any(int(tree["tree_param"]["size_leaf_vector"]) > 1 for tree in trees):
         raise UnsupportedModelError(
-            "The XGBoost model has trees for all classes together. Fit with multi_strategy='one_output_per_tree'."
+            "The XGBoost model has trees whose leaves hold a score of each class. Fit it with "
+            "multi_strategy='one_output_per_tree'."
         )
     return trees
 
 
 def _untrained(objective: str, n_classes: int, base_score: float = 0.5) -> Any:
-    """Train a booster whose trees add nothing, to reproduce the library's arithmetic."""
+    """Train a booster whose trees add 0 to the scores.
+
+    It is used to let XGBoost itself convert given scores to probabilities.
+    """
     xgboost = import_module("xgboost")
     parameters: dict[str, Any] = {"objective": objective, "base_score": base_score, "eta": 0.0, "nthread": 1, "verbosity": 0}
     if objective in MANY_CLASSES:
@@ -193,7 +224,7 @@ _blank = cache(_untrained)
 
 
 def _transformed(objective: str, margins: NDArray[Any]) -> NDArray[np.float32]:
-    """Compute the library's output for these margins."""
+    """Compute what XGBoost predicts for given scores, which it calls margins."""
     largest = np.finfo(np.float32).max
     margins = np.clip(margins, -largest, largest).astype(np.float32)
     blank = _blank(objective, margins.shape[1] if margins.ndim > 1 else 2)
@@ -202,7 +233,7 @@ def _transformed(objective: str, margins: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _base_margins(saved: _SavedXGBoost) -> NDArray[np.float32]:
-    """Compute the scores before the first tree."""
+    """Compute the scores before the first tree, rounded as in XGBoost."""
     if saved.n_outputs > 1:
         return np.broadcast_to(np.array(saved.base_score, dtype=np.float32), saved.n_outputs)
     untrained = _untrained(saved.objective, 2, saved.base_score[0])
@@ -211,7 +242,7 @@ def _base_margins(saved: _SavedXGBoost) -> NDArray[np.float32]:
 
 @cache
 def _boundary(objective: str) -> float:
-    """Find the largest margin with a probability of at most one half."""
+    """Find the largest float32 score whose probability is at most 0.5."""
     cut = largest_passing(lambda margins: _transformed(objective, margins) <= 0.5, 1).astype(np.float32)
     return float(cut[0] if _transformed(objective, cut)[0] <= 0.5 else np.nextafter(cut, np.float32(-np.inf))[0])
 
@@ -219,21 +250,28 @@ def _boundary(objective: str) -> float:
 def _leaf_values(
     value: NDArray[np.float32], base: NDArray[np.float32], weight: NDArray[np.float32] | None
 ) -> NDArray[np.float32]:
-    """Compute the contributions of leaves.
+    """Compute what each leaf adds to the score.
 
-    DART adds and then subtracts the base score, and weights the rounded difference.
+    Without ``weight``, this is the value of the leaf. The booster DART first adds and subtracts the base score.
+    Then it multiplies the rounded difference by the weight of the tree.
     """
     return value if weight is None else ((base + value) - base) * weight
 
 
 def _largest_sent_left(native: NDArray[np.float32]) -> Floats:
-    """Find the largest value sent to the left. XGBoost tests ``float32(x) < cut``."""
+    """Find the largest float64 that each node sends to its left child.
+
+    XGBoost tests ``float32(x) < native``.
+    """
     below = np.nextafter(native, np.float32(-np.inf))
     return np.where(below == -np.inf, -np.inf, largest_float64_below_float32_cut(below.astype(np.float64)))
 
 
 def _category_nodes(trees: list[dict[str, Any]], roots: NDArray[np.int64]) -> dict[int, NDArray[np.int64]]:
-    """Return the codes sent to the right, per categorical node."""
+    """Return the category codes that go to the right child.
+
+    The result has an entry for each node that splits by category.
+    """
     listed: dict[int, NDArray[np.int64]] = {}
     for root, tree in zip(roots.tolist(), trees, strict=True):
         if tree["categories_nodes"]:
@@ -244,7 +282,10 @@ def _category_nodes(trees: list[dict[str, Any]], roots: NDArray[np.int64]) -> di
 
 
 def _columns(saved: _SavedXGBoost, n_features: int, codes: dict[int, set[int]]) -> Columns:
-    """Build the columns; ``codes`` are the codes in the trees, by column."""
+    """Build the descriptions of the columns.
+
+    ``codes`` has, for each column that trees split by category, the category codes in these splits.
+    """
     names: list[Any] = saved.feature_names or [None] * n_features
     types = saved.feature_types or [""] * n_features
     kept = saved.model.get("cats", {}).get("enc") or [{}] * n_features  # since XGBoost 3.1, for pandas' category dtype
@@ -259,7 +300,11 @@ def _columns(saved: _SavedXGBoost, n_features: int, codes: dict[int, set[int]]) 
 
 
 def _column(name: str | None, kept: dict[str, Any], codes: set[int]) -> Column:
-    """Build a column of categories from kept labels or tree codes."""
+    """Build the description of a column of categories.
+
+    ``kept`` is XGBoost's record of the labels, if any. Without labels, ``codes`` are the known categories: the codes by
+    which trees split.
+    """
     values = kept.get("values", [])
     if "type" in kept and values:
         # XGBoost expects the same integer type as in training.
@@ -282,7 +327,10 @@ def _link(objective: str) -> Link:
 
 
 def _left(column: Column, right: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the codes sent to the left, given the codes sent to the right."""
+    """Return the positions of the categories that go to the left child.
+
+    ``right`` has XGBoost's codes of the categories that go to the right child.
+    """
     labels = column.categories or ()
     native = np.array(labels[:-1], dtype=np.int64) if isinstance(column, CodedColumn) else np.arange(len(labels))
     left = np.flatnonzero(~np.isin(native, right))
@@ -296,7 +344,10 @@ def _read(booster: Any, saved: _SavedXGBoost, classes: NDArray[np.generic]) -> T
     roots = first_nodes(sizes)
 
     def flat(key: str, dtype: Any) -> NDArray[Any]:
-        """Concatenate one field of all trees; one large conversion is faster than many small ones."""
+        """Return the entry ``key`` of all trees in one array.
+
+        One large conversion is faster than many small ones.
+        """
         return np.array(list(chain.from_iterable(tree[key] for tree in trees)), dtype=dtype)
 
     left, right = (shifted(flat(key, np.int32), roots, sizes) for key in ("left_children", "right_children"))
@@ -344,16 +395,19 @@ def _read(booster: Any, saved: _SavedXGBoost, classes: NDArray[np.generic]) -> T
 
 
 class XGBoostBooster(NativeClassifier):
-    """A booster of ``xgboost.train`` that predicts the labels 0, 1, …"""
+    """A booster of ``xgboost.train`` as a scikit-learn classifier.
+
+    It predicts the labels 0, 1, ….
+    """
 
     @property
     def n_features_in_(self) -> int:
-        """Number of columns."""
+        """Number of columns that the booster was trained on."""
         return int(self.booster.num_features())
 
     @property
     def classes_(self) -> NDArray[np.generic]:
-        """The labels."""
+        """The class labels of the training data: 0, 1, …."""
         return np.arange(max(2, self._parameters()[1]))
 
     def _feature_names(self) -> list[str] | None:
@@ -364,7 +418,7 @@ class XGBoostBooster(NativeClassifier):
         _check_objective(self._parameters()[0])
 
     def _parameters(self) -> tuple[str, int]:
-        """Read the objective and the number of classes, 0 for two."""
+        """Return the objective and XGBoost's ``num_class``, which is 0 for two classes."""
         learner = json.loads(self.booster.save_config())["learner"]
         return learner["objective"]["name"], int(learner["learner_model_param"]["num_class"])
 
@@ -378,7 +432,11 @@ class XGBoostBooster(NativeClassifier):
         return outputs
 
     def predict(self, X: Any) -> NDArray[np.generic]:
-        """Predict labels: 1 if the probability is above a half or, with binary:logitraw, the score above zero."""
+        """Predict class labels.
+
+        For two classes, the label is 1 if the probability is above 0.5. With the objective ``binary:logitraw``, it is 1 if
+        the score is above 0.
+        """
         objective, _ = self._parameters()
         outputs = self._outputs(X, margin=False)
         if objective == "multi:softprob":
