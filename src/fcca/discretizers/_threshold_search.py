@@ -33,7 +33,7 @@ from fcca.discretizers._crossings import (
     observed_cells,
     values_around,
 )
-from fcca.discretizers._landings import Landings
+from fcca.discretizers._landings import LandingCounts
 from fcca.discretizers._search_results import CrossingCounts, SearchResult, TableStatistics, check_some_condition
 from fcca.discretizers._validation import columns_for, problem_of
 from fcca.discretizers._warnings import warn_caller
@@ -318,7 +318,7 @@ class ThresholdSearch:
         table, condition = crossed.table(self.names, weights, self.columns)
         of_correct = confidence[correct]
         counts = CrossingCounts(
-            table if self.in_memory or engine.has_cuts else Landings.of(table),
+            table if self.in_memory or engine.has_cuts else LandingCounts.of(table),
             found.counts(),
             n_rows=len(X),
             n_correct=len(of_correct),
@@ -450,7 +450,7 @@ class ThresholdSearch:
         if tolerance == "auto":
             tolerance = 0.0 if self.engine.has_cuts else LINEAR_MERGE_TOLERANCE
         widths = self.engine.cells.box_high - self.engine.cells.box_low
-        if isinstance(counts.table, Landings):
+        if isinstance(counts.table, LandingCounts):
             return counts.table.merged(float(tolerance) * widths), np.empty(0, dtype=np.int64)
         table: ThresholdTable = counts.table
         if float(tolerance) > 0:
