@@ -1,4 +1,4 @@
-"""Thresholds and trees of tables that are read in chunks."""
+"""Distill a black box into a tree, from a table that is read in chunks."""
 
 from fcca.streaming._distill_chunks import (
     Distilled as Distilled,
