@@ -1,6 +1,6 @@
-"""Thresholds and trees of tables on a Dask cluster.
+"""Distill a black box into a tree, from a table on a Dask cluster.
 
-It needs Dask: ``pip install "fcca[dask]"``.
+This package needs Dask: ``pip install "fcca[dask]"``.
 """
 
 try:

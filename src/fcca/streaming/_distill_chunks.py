@@ -214,8 +214,7 @@ def distill(
     Parameters
     ----------
     chunks : ParquetTable, sequence of (X, y) or (X, y, sample_weight), or callable
-        The table. A list, another object that can be iterated several times, or a function that returns a new iterator over
-        the chunks at each call.
+        A list, another object that can be iterated several times, or a function that returns a new iterator at each call.
     discretizer : FCCADiscretizer
         The parameters of the search. ``estimator`` must be a fitted classifier in a ``FrozenEstimator``.
     tree : OptimalTreeClassifier, default=None
@@ -223,8 +222,7 @@ def distill(
     fit_to : {"probability", "labels", "target"}, default=None
         What the tree learns; see :class:`~fcca.FCCAClassifier`.
     n_thresholds : int, default=None
-        Number of thresholds for the tree. They are chosen to minimize the inconsistency on the training rows. None keeps
-        all thresholds.
+        Number of thresholds for the tree: those with the smallest inconsistency on the training rows. None keeps all.
     verbose : int, default=0
         1 shows progress bars.
 
@@ -254,8 +252,7 @@ def distill(
         )
     if not callable(chunks) and not isinstance(chunks, Iterable):
         raise InvalidInputError(
-            "chunks must be a list of (X, y), a ParquetTable or a function that returns an iterator over the chunks, got "
-            f"{type(chunks).__name__}."
+            f"chunks must be a list of (X, y), a ParquetTable or a function, got {type(chunks).__name__}."
         )
     n_rows = getattr(chunks, "n_rows", None)
     return distilled(LocalChunks(_GivenChunks(chunks), n_rows, verbose=bool(verbose)), classifier).classifier
