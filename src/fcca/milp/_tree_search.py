@@ -1,10 +1,11 @@
 """Counterfactuals of tree ensembles by mixed-integer programs, without the core.
 
 HiGHS accepts constraints that are violated by 1e-6 and integers that are off by 1e-6, and it stops at a gap of 1e-6, all
-absolute. So constraints and objective are scaled up. That alone proves nothing. Therefore every solution of HiGHS is rounded:
-each column or one-hot group gets one of the values that it can take (places, see ``_places.py``). The score, the cost and the
-rules of the rounded solution are recomputed in float64. Then this solution is forbidden by an additional constraint, and
-HiGHS runs again, until its lower bound reaches the cheapest solution found. Similar solutions are forbidden together:
+absolute. So constraints and objective are scaled up. That alone proves nothing. Therefore every solution of HiGHS is
+rounded: each column or one-hot group gets one of the values that it can take (places, see ``_places.py``). The score, the
+cost and the rules of the rounded solution are recomputed in float64. Then this solution is forbidden by an additional
+constraint, and HiGHS runs again, until its lower bound reaches the cheapest solution found. Similar solutions are forbidden
+together:
 
 - if the solution misses the margin: all solutions in the same leaves, because they miss the margin too;
 - if it breaks a rule: all solutions with the same values in the columns of that rule;
@@ -299,8 +300,7 @@ def solve_milp(
     points : ndarray of shape (n_points,)
         Positions of the rows to change.
     own_class, target : ndarray of shape (n_points,)
-        The predicted class and the target class, as positions in ``model.classes``. A target of -1 is the other class that
-        is cheapest to reach.
+        Predicted class and target class, as positions in ``model.classes``. A target of -1 is any other class.
     margin : ndarray of shape (n_points,)
         Score margin by which the target must win.
     lambda0, lambda1, lambda2 : float
@@ -317,8 +317,7 @@ def solve_milp(
     Returns
     -------
     Answers
-        The cut of a changed number is the cut that the change crosses last. It is NaN for categories, filled-in missing
-        values and one-hot groups.
+        The cut of a changed number is the one crossed last. It is NaN for categories, filled-in values and one-hot groups.
     """
     lambdas = (lambda0, lambda1, lambda2)
     finder = PlaceFinder(cells, lambdas, Limits() if limits is None else limits, training or TrainingValues())
