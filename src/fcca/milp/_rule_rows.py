@@ -151,7 +151,7 @@ def _sum_row(rule: LinearRule, places: Places) -> SumRow | None:
     """Build the constraint for one rule on a sum; None if no change can break the rule.
 
     The rule applies if one of its columns changes and none of them is missing. If the unchanged row satisfies the rule, the
-    constraint can always apply. If the unchanged row breaks the rule, an extra variable relaxes the constraint as long as
+    constraint always applies. If the unchanged row breaks the rule, an extra variable relaxes the constraint as long as
     no column of the rule changes. A missing value relaxes it completely until the value is filled in.
     """
     values, own_sum, largest = np.zeros(len(places.cost)), 0.0, 0.0
