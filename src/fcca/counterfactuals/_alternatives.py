@@ -23,7 +23,10 @@ NOTHING: Features = frozenset()
 
 
 class FrozenSearch(NamedTuple):
-    """The result of a search for one row in which the features ``frozen`` may not change."""
+    """The result of a search for one row with frozen features.
+
+    The features in ``frozen`` may not change.
+    """
 
     frozen: Features
     at: int  # position among all searches
@@ -34,7 +37,10 @@ class FrozenSearch(NamedTuple):
 
 
 class Alternative(NamedTuple):
-    """One entry in the list of a row: a counterfactual, or the reason why the list ends."""
+    """One entry in the list of counterfactuals of a row.
+
+    The last entry may stand for the end of the list. Its status says why there is no further counterfactual.
+    """
 
     at: int  # position among all searches; -1 for the end of the list
     status: str
@@ -94,8 +100,8 @@ class Alternatives:
     def known(self, frozen: Features, bound: float) -> FrozenSearch | None:
         """Derive the result of a search from an earlier search, or return None.
 
-        An earlier search with fewer frozen features also answers this one if it was infeasible, or if its optimal change
-        leaves all the features in ``frozen`` unchanged.
+        An earlier search with fewer frozen features answers this one in two cases: if it was infeasible, or if its optimal
+        change leaves all the features in ``frozen`` unchanged.
         """
         for search in self.done:
             if search.frozen <= frozen and (
@@ -148,7 +154,7 @@ class Alternatives:
         self.given.append(search.moved)
 
     def _close(self) -> None:
-        """End the list with an entry that says why there is no further counterfactual."""
+        """End the list with an entry whose status says why it ends."""
         bound = self._least_bound()
         self._append(-1, "unknown" if self.unfinished else "infeasible", bound)
         self.closed = True

@@ -1,4 +1,4 @@
-"""A batch: the rows to find counterfactuals for, with all inputs of the search."""
+"""A batch of rows, with all inputs of the search for counterfactuals."""
 
 from __future__ import annotations
 

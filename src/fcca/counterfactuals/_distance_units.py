@@ -254,7 +254,7 @@ def _median(values: Floats, weights: Floats) -> float:
 
 
 def _ranks(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Compute the rank of each value, scaled to 0 for the smallest and 1 for the largest.
+    """Compute the ranks of sorted values, scaled from 0 to 1.
 
     Rows with equal values share the middle of their ranks. Returns the values and their ranks; both are empty for a column
     with fewer than two distinct values.
@@ -272,9 +272,9 @@ def _typical_distance(
 ) -> float:
     """Compute the category distance "auto".
 
-    It is the distance between two training rows in one numeric column, averaged over all pairs of rows and all numeric
-    columns that are not constant. Without such columns, it is 1. The result is rounded to two digits, so that it does not
-    depend on the order of summation.
+    It is the mean distance between two training rows in one numeric column. The mean is taken over all pairs of rows and
+    all numeric columns that are not constant. Without such columns, it is 1. The result is rounded to two digits, so that
+    it does not depend on the order of summation.
     """
     if bins is None:
         return 1.0

@@ -82,9 +82,8 @@ class CounterfactualExplainer:
         is not changed.
     X : array-like or data frame of shape (n_rows, n_features)
         Training data, or data like it. X gives the units of distance, and a change stays inside the range of X. The cuts of
-        the classifier divide a column into cells. A feature that moves into another cell ends at the value of X in that
-        cell that is nearest to the row, or in the middle of an empty cell. A linear classifier has no cuts: a change stops
-        at the decision boundary.
+        the classifier divide a column into cells. A feature that moves into another cell ends at the nearest value of X in
+        that cell, or in the middle of an empty cell. A linear classifier has no cuts: a change ends at the decision boundary.
     lambda0, lambda1, lambda2 : float, default=0.1, 1.0 and 0.0
         Cost of a change: ``lambda0`` per changed feature, ``lambda1`` times the distance and ``lambda2`` times its square.
     scale : {"range", "rank", "mad"} or mapping of column names to units, default="range"
@@ -94,14 +93,13 @@ class CounterfactualExplainer:
         each column; columns that are not in the mapping use "range".
     category_distance : float or "auto", default="auto"
         Distance of a change without direction: another category, a filled-in missing value, a switch of a one-hot group.
-        "auto" is the distance between two rows of X in one numeric column, averaged over all pairs of rows and all such
-        columns that vary, and rounded to two digits; 1 without such columns. A rule :class:`fcca.constraints.Cost` changes
-        the cost of one column.
+        "auto" is the mean distance between two rows of X in one numeric column, rounded to two digits. The mean is taken
+        over all pairs of rows and all numeric columns that vary; without such columns, it is 1. A rule
+        :class:`fcca.constraints.Cost` changes the cost of one column.
     margin : float or str, default=1e-4
         Score margin by which the target class must win, or a share of the range of scores, such as ``"10%"``. For a
-        forest, that is a share of the votes. For boosting and linear models, it is a share of the distance between the 5th
-        and the 95th percentile of the scores of X. A larger margin gives more robust counterfactuals
-        (:mod:`fcca.robustness`).
+        forest, that is a share of the votes. For boosting and linear models, the range is from the 5th to the 95th
+        percentile of the scores of X. A larger margin gives more robust counterfactuals (:mod:`fcca.robustness`).
     decision_threshold : float, default=None
         For two classes: predict the second class if its probability is at least this threshold. None uses the classifier's
         ``predict``.
@@ -473,7 +471,7 @@ def _n_columns(X: Any) -> int | None:
 
 
 def _is_flat(X: Any) -> bool:
-    """Return True if X is a single row: an array or list of plain values."""
+    """Return True if X is a single row of plain values."""
     return X.ndim == 1 if hasattr(X, "ndim") else not any(np.ndim(entry) for entry in X)
 
 

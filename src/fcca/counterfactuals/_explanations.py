@@ -34,8 +34,8 @@ class Explanations(Counterfactuals):
     predicted, target : ndarray of shape (n_answers,)
         The class predicted for the row before the change, and after it.
     status : ndarray of shape (n_answers,)
-        ``optimal``, ``feasible``, ``infeasible``, ``unknown`` or ``unverified``. A further counterfactual of a row is
-        ``optimal`` if it is proven to be the cheapest one that does not change all the features of any earlier one.
+        ``optimal``, ``feasible``, ``infeasible``, ``unknown`` or ``unverified``. No counterfactual of a row changes all the
+        features of an earlier one. The second or third is ``optimal`` if it is proven to be the cheapest such change.
     cost, bound : ndarray of shape (n_answers,)
         Cost of the counterfactual, and a proven lower bound of the cheapest cost. They are equal if the status is optimal.
     nodes, seconds : ndarray of shape (n_answers,)
@@ -105,7 +105,7 @@ class Explanations(Counterfactuals):
 
     @property
     def _outside(self) -> NDArray[np.bool_]:
-        """Mask of the numbers in ``table`` outside the range of the data; False for categories."""
+        """Mask of the numbers outside the range of the data; False for categories."""
         outside: NDArray[np.bool_] = (self.table < self.box[0]) | (self.table > self.box[1])
         if self.columns is not None:
             outside[:, self.columns.is_category] = False

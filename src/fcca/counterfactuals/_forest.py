@@ -214,7 +214,10 @@ class Forest:
         return cells, np.concatenate([*native, np.empty(0)])
 
     def left_cells(self, node: int, cells: Cells) -> Bools:
-        """Return a mask of the cells of a node's feature that the node sends to the left."""
+        """Return a mask of the cells that a node sends to the left.
+
+        The cells are those of the feature that the node tests.
+        """
         j = int(self.feature[node])
         if node in self.sets:
             cell, goes_left = cells.code_cell[j], np.zeros(int(cells.n_cells()[j]), dtype=bool)

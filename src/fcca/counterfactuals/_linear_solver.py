@@ -1,4 +1,4 @@
-"""Counterfactuals of linear models, by the fixed-charge search of the core or by a MILP."""
+"""Counterfactuals of linear models, by a fixed-charge search or a MILP."""
 
 from __future__ import annotations
 

@@ -61,7 +61,10 @@ def margin_of_share(model: Model, scores: Floats, share: float) -> float:
 
 
 def _leads(scores: Floats) -> list[Floats]:
-    """Return the scores of a two-class model, or each class's lead over its strongest rival."""
+    """Return each class's lead over its strongest rival.
+
+    A model with one score has two classes; then the scores themselves are returned.
+    """
     if scores.shape[1] == 1:
         return [scores[:, 0]]
     return [scores[:, k] - np.delete(scores, k, axis=1).max(axis=1) for k in range(scores.shape[1])]

@@ -24,7 +24,7 @@ NO_LIMITS = Limits()
 
 
 class OneHotGroup(NamedTuple):
-    """A one-hot group of columns, treated by the search as one column of categories.
+    """A one-hot group, which the search treats as one column of categories.
 
     Each code stands for one pattern of values in the group's columns. The first codes are the one-hot patterns, one per
     column. A row with another pattern, or with frozen columns, has an additional code that no change can lead to.
@@ -54,7 +54,10 @@ class OneHotGroup(NamedTuple):
         return cls(tuple(columns), codes[:, :n], codes[:, n:] > 0)
 
     def codes(self, rows: Floats, frozen: Bools | None) -> Floats:
-        """Find the code of each row; a row with an unknown pattern gets the code after the last."""
+        """Find the code of each row's pattern of values.
+
+        A row with an unknown pattern gets the code after the last one.
+        """
         held = _held(self.columns, rows, frozen)[:, None, :]
         known = np.hstack([self.patterns, self.frozen])[None]
         matches = ((held == known) | (np.isnan(held) & np.isnan(known))).all(axis=2)
@@ -72,7 +75,7 @@ class OneHotGroup(NamedTuple):
 
 
 def _held(columns: Sequence[int], rows: Floats, frozen: Bools | None) -> Floats:
-    """Return the values of the ``columns`` side by side with their mask of frozen entries."""
+    """Return the values and the frozen mask of ``columns``, side by side."""
     held = rows[:, list(columns)]
     return np.hstack([held, np.zeros_like(held) if frozen is None else frozen[:, list(columns)]])
 
@@ -123,7 +126,10 @@ def candidate_cuts(values: Floats, model_cuts: Floats) -> Floats:
 
 
 def _grouped(X: Floats, groups: tuple[OneHotGroup, ...], frozen: Bools | None = None) -> Floats:
-    """Replace each one-hot group by its code in the first column, and 0 in the others."""
+    """Replace each one-hot group by its code.
+
+    The code stands in the first column of the group. The other columns become 0.
+    """
     if not groups:
         return X
     X = X.copy()

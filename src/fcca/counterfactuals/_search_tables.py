@@ -76,7 +76,10 @@ class AdditiveTables:
 
 @dataclass(frozen=True)
 class EnsembleTables:
-    """Trees whose nodes compare cells: a node sends the cells up to its ``cut`` to the left."""
+    """Trees whose nodes test cells instead of values.
+
+    A node sends the cells up to its ``cut`` to the left.
+    """
 
     cells: Cells
     roots: NDArray[np.int64]

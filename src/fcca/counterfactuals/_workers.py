@@ -56,7 +56,7 @@ def reproducible_predictions() -> AbstractContextManager[Any]:
 
 
 class Shared(NamedTuple):
-    """The engine and the batch fields that are the same for all chunks of rows."""
+    """The engine, and the batch fields that all chunks share."""
 
     engine: CounterfactualEngine
     batch: Batch  # without points
@@ -100,7 +100,7 @@ def solve_by_workers(engine: CounterfactualEngine, batch: Batch, n_jobs: int | N
 
 
 def _equal_parts(n: int, n_workers: int) -> list[NDArray[np.int64]]:
-    """Divide the positions 0 to ``n - 1`` into chunks of about equal size, in order."""
+    """Divide the positions of ``n`` rows into chunks of about equal size."""
     n_chunks = min(n, max(CHUNKS_PER_WORKER * n_workers, -(-n // MOST_POINTS_PER_CHUNK)))
     ends = [n * k // n_chunks for k in range(n_chunks + 1)]
     return [np.arange(begin, end) for begin, end in pairwise(ends)]
@@ -146,7 +146,10 @@ def _solve_chunk(sent: NDArray[np.uint8], chunk: Chunk) -> Counterfactuals:
 
 
 def _pickled(shared: Shared) -> NDArray[np.uint8]:
-    """Pickle the shared fields as an array, which joblib sends to each worker only once."""
+    """Pickle the shared fields as an array.
+
+    joblib sends an array to each worker only once.
+    """
     try:
         # Classes defined in a notebook belong to no module. Only joblib's pickling includes them.
         pickled = pickle.dumps(wrap_non_picklable_objects(shared, keep_wrapper=False))

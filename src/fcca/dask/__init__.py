@@ -1,4 +1,4 @@
-"""Distill a black box into a tree, from a table on a Dask cluster.
+"""Replace a black box with a tree, from a table on Dask.
 
 This package needs Dask: ``pip install "fcca[dask]"``.
 """

@@ -118,7 +118,7 @@ def distill(
 
 
 def _unfitted_discretizer(discretizer: FCCADiscretizer | None) -> FCCADiscretizer:
-    """Check that a discretizer can be used on a cluster, and return a clone of it."""
+    """Check that a discretizer suits a cluster, and return a clone."""
     if discretizer is None:
         return FCCADiscretizer()
     if not isinstance(discretizer, FCCADiscretizer):

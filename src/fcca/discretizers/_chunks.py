@@ -1,4 +1,4 @@
-"""Tables in chunks: the whole table in memory, or chunks that are read in turn."""
+"""Tables in chunks, in memory or read one chunk after the other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Chunks(ABC):
-    """A table in chunks, which a subclass reads in this process or on a cluster.
+    """A table in chunks, which a subclass reads locally or on a cluster.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class LocalChunks(Chunks):
         return _some(next((rows.X for rows in self.source if n_rows_of(rows.X)), None))
 
     def sum(self, label: str, stage: Callable[..., T | None], *given: Any) -> T:
-        """Apply a stage of the pipeline to every chunk in turn, and sum the results."""
+        """Apply a stage to one chunk after the other; sum the results."""
 
         def results() -> Iterator[T]:
             done = 0
@@ -106,14 +106,14 @@ class MemoryChunks(LocalChunks):
 
 
 def _some(result: T | None) -> T:
-    """Return the result; raise an error if it is None because no chunk had rows."""
+    """Return the result; raise an error if no chunk had rows (None)."""
     if result is None:
         raise InvalidInputError("There are no rows to learn from.")
     return result
 
 
 def summed(parts: Iterator[T]) -> T | None:
-    """Sum the parts with ``+``, in pairs that cover about the same number of parts.
+    """Sum the parts with ``+``, in pairs of about equal size.
 
     This is faster than adding one part after the other, which would copy the growing sum each time.
 

@@ -1,4 +1,7 @@
-"""Distinct binary rows with counts, which are all that a tree needs from a table."""
+"""Distinct binary rows with counts.
+
+A tree needs nothing else from a table.
+"""
 
 from __future__ import annotations
 
@@ -177,7 +180,9 @@ class Digit(NamedTuple):
 
 @dataclass(frozen=True)
 class RowCoder:
-    """Codes a row, its label and its prediction as a key of one or more whole numbers (words).
+    """Codes a row, its label and its prediction as a key.
+
+    A key consists of one or more whole numbers (words).
 
     Two rows have equal keys if they satisfy the same conditions and have the same label and prediction. A key holds the
     number of the label, the number of the prediction, and one digit per column with conditions.
@@ -205,7 +210,9 @@ class RowCoder:
 
     @property
     def _words(self) -> list[list[int]]:
-        """For each word of a key, the number of values of each of its digits.
+        """For each word of a key, the sizes of its digits.
+
+        The size of a digit is the number of values that it can have.
 
         The label and the prediction are the first two digits of the first word.
         """

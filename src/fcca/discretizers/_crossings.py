@@ -126,7 +126,7 @@ def find_deciding_values(
     limits: Limits | None,
     solve: Callable[[Points, Limits], Counterfactuals],
 ) -> DecidingValues:
-    """Find the missing values whose filling-in alone flips the prediction of the black box.
+    """Find the missing values whose filling-in alone flips the prediction.
 
     For each missing value of a row, a search may fill in this value and change nothing else.
 
@@ -188,5 +188,5 @@ def values_around(cells: Cells, own: Floats, table: ThresholdTable) -> Threshold
 
 
 def observed_cells(X: Floats, feature: NDArray[np.int32], threshold: Floats) -> Cells:
-    """Build the cells between thresholds, with the smallest and largest value of X in each."""
+    """Build the cells between thresholds, with the range of X's values in each."""
     return Cells.from_cuts([threshold[feature == j] for j in range(X.shape[1])]).observe(X)

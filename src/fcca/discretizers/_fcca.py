@@ -77,10 +77,10 @@ class FCCADiscretizer(PartialFitTransformer):
         "range". None is "range" in all presets.
     category_distance : float or "auto", default=None
         Distance of a change without direction: another category, a filled-in missing value, a switch of a one-hot group.
-        "auto" is the distance between two training rows in one numeric column, averaged over all pairs of rows and all
-        such columns that vary, and rounded to two digits. It makes changes of categories and of numbers comparable. A
-        distance of 1 equals the full range of a number; then few conditions are on categories. None is "auto", or 1 with
-        ``preset="paper"``.
+        "auto" is the mean distance between two training rows in one numeric column, rounded to two digits. The mean is
+        taken over all pairs of rows and all numeric columns that vary. It makes changes of categories and of numbers
+        comparable. A distance of 1 equals the full range of a number; then few conditions are on categories. None is
+        "auto", or 1 with ``preset="paper"``.
     Q : float, default=0.0
         Granularity: keep the thresholds whose count is at least the Q-quantile of all counts. The count of a threshold says
         how often counterfactuals cross it. A higher Q keeps fewer thresholds. See also :meth:`set_granularity`.

@@ -47,9 +47,9 @@ class GTREDiscretizer(TargetThresholdTransformer):
 
     The ensemble is fitted, and every value at which it splits becomes a binary column ``x > threshold``. Every set of
     categories that it distinguishes becomes a binary column, too. If the ensemble splits a column with missing values, there
-    is also a binary column ``is missing``. Then the least important binary column is dropped repeatedly, as long as an
-    ensemble on the remaining ones is at least as accurate on the training rows as an ensemble on all of them. This is the
-    GTRE method (guessed thresholds from a reference ensemble) of McTavish et al., with which the paper compares.
+    is also a binary column ``is missing``. Then the least important binary column is dropped, and this is repeated. It ends
+    when an ensemble on the remaining columns is less accurate on the training rows than an ensemble on all of them. This is
+    the GTRE method (guessed thresholds from a reference ensemble) of McTavish et al., with which the paper compares.
     ``GTREDiscretizer()`` finds the same thresholds as gosdt's ``ThresholdGuessBinarizer(max_depth=1)``.
 
     Parameters
@@ -288,7 +288,7 @@ def _other_splits(model: TreeEnsemble, X: Floats, columns: Columns, names: list[
 
 
 def _counted(discretizer: Any, data: TrainingData) -> TrainingData:
-    """Combine equal rows and sum their weights, if a row occurs twice or has a weight.
+    """Combine equal rows and sum their weights.
 
     A row that occurs twice must give the same result as one row with weight 2. So the combined rows are sorted. If all rows
     are distinct and have weight 1, they keep their order: gosdt uses it to break ties between columns.
@@ -331,7 +331,7 @@ def _is_plain_stumps(estimator: Any) -> bool:
 def _refits(
     estimator: Any, B: NDArray[np.int8], y: NDArray[np.generic], weight: Floats | None
 ) -> Callable[[NDArray[np.intp]], Refit]:
-    """Return a function that fits the estimator on some columns of the binary table B.
+    """Return a function that fits the estimator on columns of B.
 
     The function accepts the positions of the columns and returns a :class:`Refit`.
     """

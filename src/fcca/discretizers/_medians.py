@@ -1,4 +1,4 @@
-"""Exact medians of columns, from several passes over a table that is not in memory.
+"""Compute exact medians of columns by several passes over a table.
 
 A column with an even number of values has two middle values, the lower and the upper median; its median is their mean.
 Floats are converted to 64-bit whole numbers with the same order. Each pass finds the next 16 bits (one digit) of the lower

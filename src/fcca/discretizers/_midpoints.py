@@ -192,7 +192,7 @@ def _categories(x: Floats, weight: Floats, at_most: int | None) -> list[int]:
 
 
 def _gaps(x: Floats, label: NDArray[np.intp] | None, weight: Floats, at_most: int | None) -> tuple[Floats, Floats]:
-    """Choose the pairs of neighbouring values of a column that get a threshold between them.
+    """Choose the pairs of neighbouring values that get a threshold.
 
     Returns the lower and the upper value of each pair. With ``label``, pairs whose rows all have the same class are left
     out. If more than ``at_most`` pairs remain, those that divide the rows most evenly are chosen.
@@ -211,7 +211,9 @@ def _gaps(x: Floats, label: NDArray[np.intp] | None, weight: Floats, at_most: in
 
 
 def _nearest(share: Floats, n: int) -> NDArray[np.intp]:
-    """Find the positions of ``n`` different entries near ``1 / (n + 1)``, ``2 / (n + 1)``, ….
+    """Find ``n`` entries that are spread as evenly as possible.
+
+    Returns the positions of the entries near ``1 / (n + 1)``, ``2 / (n + 1)``, …. No position occurs twice.
 
     ``share`` is an ascending array with more than ``n`` entries.
     """

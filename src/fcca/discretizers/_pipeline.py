@@ -25,7 +25,7 @@ from fcca.thresholds import ThresholdTable
 
 @dataclass(frozen=True)
 class FoundThresholds:
-    """The thresholds of a table, and the results of the stages that led to them.
+    """The thresholds of a table, with the results of all stages.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ def observe(chunks: Chunks, search: ThresholdSearch) -> tuple[ThresholdSearch, T
 
 
 def check_same_rows(n_rows: int, statistics: TableStatistics) -> None:
-    """Check that a later pass over a table found as many training rows as the first.
+    """Check that two passes over a table read equally many rows.
 
     Parameters
     ----------

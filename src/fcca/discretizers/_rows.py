@@ -1,4 +1,4 @@
-"""Rows of a table in three forms: as given, encoded as numbers, and as binary columns."""
+"""Rows of a table: as given, encoded, and as binary columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ Labels = NDArray[Any]
 
 @dataclass(frozen=True)
 class BinaryRows:
-    """Rows as binary columns. One entry may stand for many equal rows of the table.
+    """Rows as binary columns.
+
+    One entry may stand for many equal rows of the table.
 
     Attributes
     ----------
@@ -163,7 +165,10 @@ def encoded_rows(search: ThresholdSearch, X: Any, y: Any, sample_weight: ArrayLi
 
 
 def n_rows_of(X: Any) -> int:
-    """Return the number of rows of a table; raise an error if X is not a table."""
+    """Return the number of rows of a table.
+
+    Raises an error if X is not a table.
+    """
     try:
         return int(_num_samples(X))
     except TypeError as error:

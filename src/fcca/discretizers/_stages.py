@@ -1,4 +1,4 @@
-"""The stages of the threshold pipeline: functions that are applied to each chunk of a table.
+"""The stages of the threshold pipeline, each for one chunk of a table.
 
 The sum of a stage's results over all chunks is the result for the whole table.
 """

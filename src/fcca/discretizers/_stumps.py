@@ -1,4 +1,4 @@
-"""Gradient boosting of stumps on binary columns, which is refitted quickly on fewer columns.
+"""Gradient boosting of stumps on binary columns, with fast refits.
 
 At every stage, scikit-learn's ``GradientBoostingClassifier(max_depth=1)`` chooses the column that explains the residuals
 best. For binary columns, one product of the table with the residuals finds this column, without sorting any values. If the
@@ -26,14 +26,14 @@ CHUNK = 4096
 
 
 class Refit(NamedTuple):
-    """The result of a fit: accuracy on the training rows, and importance of each column."""
+    """The result of a fit: training accuracy and column importances."""
 
     score: float
     importance: Floats
 
 
 class Stage(NamedTuple):
-    """One stump: its column, by how much it reduces the squared error, and its values.
+    """One stump: its column, reduction of the squared error, and values.
 
     ``added`` holds the values that the stump adds to the score of rows with 0 and with 1 in the column.
     """
@@ -133,7 +133,7 @@ class StumpBoosting:
         return Stage(column, best, (self.learning_rate * float(steps[0]), self.learning_rate * float(steps[1])))
 
     def _sums(self, values: Floats) -> Floats:
-        """For each binary column, sum the values of the rows in which the column is 1.
+        """Sum, for each binary column, the values of rows with a 1.
 
         The rows are processed in chunks that fit into the cache.
         """

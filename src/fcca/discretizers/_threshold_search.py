@@ -56,11 +56,11 @@ LINEAR_MERGE_TOLERANCE = 0.01
 
 
 class ThresholdSearch:
-    """Finds the thresholds of one black box, from statistics of the rows to rounded thresholds.
+    """Finds the thresholds that the counterfactuals of a black box cross.
 
-    A new search knows no rows. :meth:`statistics` collects statistics of a chunk of rows, :meth:`with_statistics` returns a
-    search that holds the summed statistics of all chunks, and :meth:`search` finds the counterfactuals of a chunk. The
-    results of different chunks can be summed.
+    A new search knows no rows. First, :meth:`statistics` collects statistics of each chunk of rows. Then
+    :meth:`with_statistics` returns a search that holds the sum of these statistics. Its method :meth:`search` finds the
+    counterfactuals of each chunk, whose counts can be summed.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class ThresholdSearch:
     # --- rows ---------------------------------------------------------------------------------------------------------
 
     def encode(self, X: Any) -> Floats:
-        """Check the columns of X, and encode its rows with the categories of the black box."""
+        """Check the columns of X, and encode X for the black box."""
         self.check_columns(X)
         return (self.engine.model.columns or Columns.numbers(len(self.names), self.names)).encode(X)
 

@@ -147,7 +147,7 @@ def _numbers_with_missing(estimator: Any, X: Floats) -> Columns:
 
 
 def decoded(estimator: Any, columns: Columns | None, X: Floats) -> Any:
-    """Convert an encoded table to the form in which a classifier is fitted on it.
+    """Convert an encoded table to the form that classifiers are fitted on.
 
     That is a data frame with labels if a column holds categories. Otherwise it is an array of numbers, or a data frame if
     the estimator has column names.
@@ -211,9 +211,9 @@ def table_for(model: Model, data: TrainingData) -> Floats:
 def _recoded(X: Floats, columns: Columns, known: Columns) -> Floats | None:
     """Translate category codes from ``columns`` to ``known``, without encoding X again.
 
-    Returns X itself if all codes stay the same. Returns None if this is not possible: for a column that is numeric in one
-    and categorical in the other, for unknown categories, and for missing values where ``known`` has none. Then the table
-    must be encoded with :meth:`Columns.encode`, which raises the error if there is one.
+    Returns X itself if all codes stay the same. Returns None if a column is numeric in one and categorical in the other, if
+    a category is unknown, or if a value is missing where ``known`` has none. Then the table must be encoded with
+    :meth:`Columns.encode`, which raises the error if there is one.
     """
     if np.isnan(X[:, [not (column.missing or column.ignored) for column in known]]).any():
         return None
@@ -237,9 +237,9 @@ def _recoded(X: Floats, columns: Columns, known: Columns) -> Floats | None:
 
 
 def columns_for(model: Model, has_missing: Sequence[bool]) -> Columns | None:
-    """Return the columns of a model, with missing values only where the data have some.
+    """Return the columns of a model, adapted to the missing values in data.
 
-    Returns None if the model was fitted on plain numbers only.
+    A column may be missing only where ``has_missing`` is True. Returns None if the model was fitted on plain numbers only.
     """
     known = model.columns
     if known is None or not _is_special(known):

@@ -28,7 +28,9 @@ class LeastSum(NamedTuple):
 
 
 def least_sum(cost: Floats, rows: Floats, least: Floats, high: Floats, *, more: Floats, slack: Floats) -> LeastSum | None:
-    """Minimise ``cost @ x`` subject to ``rows @ x >= least`` and ``0 <= x <= high``.
+    """Solve a linear program with bounded variables.
+
+    It minimises ``cost @ x`` subject to ``rows @ x >= least`` and ``0 <= x <= high``.
 
     Returns None if the constraints cannot be satisfied.
 

@@ -41,7 +41,7 @@ def solve_program(**arguments: Any) -> Any:
 
 
 def run_highs(settings: dict[str, Any], constraints: list[Any], deadline: float, *, confirmed: bool = True) -> Any:
-    """Solve a mixed-integer program to a gap of 0; None if the deadline has passed.
+    """Solve a mixed-integer program to a gap of 0; None after the deadline.
 
     Parameters
     ----------

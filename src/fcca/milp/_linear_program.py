@@ -35,7 +35,10 @@ class Leg(NamedTuple):
     grid: tuple[float, float, int] | None  # step, origin and the number of steps at the start
 
     def size(self, x: Floats) -> float:
-        """Return the amount of the change in a solution ``x``: a distance, or steps on a grid."""
+        """Return the amount of the change in a solution ``x``.
+
+        The amount is a distance, or a number of steps on a grid.
+        """
         return float(sum(x[column] * factor for column, factor in self.amount))
 
     def value(self, amount: float, largest: float, unit: float) -> float:
@@ -65,7 +68,9 @@ class ChangeColumns:
 
 
 def grid_ends(step: float, origin: float, low: float, high: float) -> tuple[int, int]:
-    """Return the first and last ``k`` with ``low <= origin + k * step <= high``.
+    """Return the first and the last grid value in an interval.
+
+    These are the smallest and the largest whole number ``k`` with ``low <= origin + k * step <= high``.
 
     The comparison is exact for the floats that ``origin + k * step`` gives.
     """
@@ -78,7 +83,9 @@ def grid_ends(step: float, origin: float, low: float, high: float) -> tuple[int,
 
 
 class LinearProgram:
-    """The program of one row: minimise ``cost @ x`` subject to ``rows @ x <= upper_side``.
+    """The mixed-integer program of one row.
+
+    It minimises ``cost @ x`` subject to ``rows @ x <= upper_side``.
 
     Parameters
     ----------
@@ -151,7 +158,7 @@ class LinearProgram:
     def _add_amount(
         self, j: int, sign: int, start: float, border: float, steps: int | None, price: float, switch: int
     ) -> tuple[tuple[int, float], ...]:
-        """Add the variables for the amount of a change of number ``j`` in one direction.
+        """Add the variables that measure a change in one direction.
 
         That is one variable for the distance or, on a grid, one per binary digit of the number of steps. Returns each
         variable with its factor in the amount.
@@ -299,7 +306,10 @@ class LinearProgram:
     # --- rules --------------------------------------------------------------------------------------------------------
 
     def _sum_at(self, coefficients: dict[int, float]) -> float:
-        """Compute the sum of a rule for the unchanged row; NaN if a value is missing."""
+        """Compute the sum of a rule for the unchanged row.
+
+        The sum is NaN if a value is missing.
+        """
         return float(sum(a * self.row[j] for j, a in coefficients.items()))
 
     def _add_rules(self) -> None:

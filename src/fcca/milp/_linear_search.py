@@ -36,7 +36,7 @@ MOST_NUDGES = 16
 
 
 class LinearAim:
-    """The goal of a search: the score of one class must win by a margin.
+    """The goal of a search: a class must win by a margin.
 
     In terms of the variables ``x`` of the program, the goal is ``gains @ x >= needed``, with one entry per rival class.
     """
@@ -64,8 +64,7 @@ class LinearAim:
     def cost_below_all(self) -> float:
         """Compute a lower bound of the cost of all solutions, without a solver.
 
-        The bound is valid because no change gains more score than its largest gain, or costs less per gain than its
-        smallest cost per gain.
+        It ignores the rules between columns, and assumes the smallest cost per gained score for each change.
         """
         program = self.program
         best = 0.0
@@ -87,7 +86,7 @@ class LinearAim:
         return best * (1 - PROMISE / 1e3)
 
     def _ends(self, unit: ChangeColumns, gains: Floats) -> Iterator[tuple[float, float]]:
-        """Yield pairs of cost and gained score, between which all changes of a unit lie."""
+        """Yield the extreme pairs (cost, gained score) of a unit's changes."""
         cost = self.program.cost
         if not unit.legs:
             yield from ((float(cost[switch]), float(gains[switch])) for switch in unit.switches)
@@ -182,7 +181,9 @@ class LinearSearch:
         self.task, self.boundary = task, boundary
 
     def solve(self, i: int, row: Floats, own_class: int, target: int, margin: float, deadline: float) -> Outcome:
-        """Find the cheapest change of a row to the target, or to any other class if it is -1.
+        """Find the cheapest change of a row to the target class.
+
+        A target of -1 is any other class.
 
         ``i`` is the position of the row in the limits.
         """

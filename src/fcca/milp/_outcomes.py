@@ -31,13 +31,13 @@ PROMISE = 1e-9  # tolerance of an optimal cost, relative for costs above 1
 
 
 def is_close(bound: float, cost: float) -> bool:
-    """Return True if a lower bound proves that the cost is minimal, up to a tolerance."""
+    """Return True if a lower bound proves that a cost is minimal."""
     return cost - bound <= PROMISE * max(1.0, cost)
 
 
 @dataclass
 class Outcome:
-    """The result of a search for one row, and perhaps for one target class only."""
+    """The result of a search for one row."""
 
     status: int = UNKNOWN
     cost: float = np.inf
@@ -48,7 +48,7 @@ class Outcome:
     seconds: float = 0.0
 
     def close(self) -> None:
-        """Set the status from the cost and the lower bound, after the search has ended.
+        """Set the final status from the cost and the lower bound.
 
         If nothing was found, an infinite bound proves that no change exists.
         """
@@ -93,7 +93,9 @@ def cheapest_class(scores: Floats, own_class: int, target: int, towards: Callabl
 
 
 def rival_weights(n_outputs: int, target: int) -> Floats:
-    """Return a matrix that turns scores into the leads of the target over each other class.
+    """Return the matrix that turns scores into leads of the target.
+
+    There is one lead over each other class.
 
     With a single score, the matrix has one entry: 1 if the target is the second class, otherwise -1.
     """
@@ -137,7 +139,7 @@ def solve_each(
 
 
 class Answers(NamedTuple):
-    """Results of many rows as arrays, in the order in which the C++ core returns them.
+    """Results of many rows as arrays, as the C++ core returns them.
 
     ``feature``, ``landing`` and ``cut`` have one entry per changed feature (move). ``first_move`` says where the moves of
     each row begin. The other arrays have one entry per row.

@@ -1,4 +1,4 @@
-"""The values that each column of a row can change to (places), and the costs of these changes.
+"""The values that the columns of a row can take, with costs.
 
 A unit is a column, or a one-hot group of columns that change together. The places of a unit are the values that it can take:
 its current value, and one value per other cell or category. A counterfactual chooses one place for each unit. The cells
@@ -27,7 +27,7 @@ GRID_ROUNDING = np.arange(-2.0, 3.0)  # quotients round: try these many steps ar
 
 
 class Unit(NamedTuple):
-    """A column or a one-hot group of a row, with the values that it can take (places)."""
+    """A column or one-hot group, with the values it can take (places)."""
 
     columns: tuple[int, ...]
     values: Floats  # (places, columns); NaN: missing
@@ -92,7 +92,9 @@ class Places:
         return slice(int(self.first[u]), int(self.first[u + 1]))
 
     def held(self, j: int) -> tuple[Floats, slice | None]:
-        """Return the values that column ``j`` has at the places of its unit, and these places.
+        """Return the values of column ``j`` at the places of its unit.
+
+        Also returns the numbers of these places.
 
         For a column that cannot change, the values are its current value alone, and the places are None.
         """
@@ -120,7 +122,7 @@ class Places:
 
 @dataclass(frozen=True)
 class PlaceFinder:
-    """Finds the values that the columns of a row can take (places), and their costs.
+    """Finds the values that columns can take (places), and their costs.
 
     Attributes
     ----------

@@ -26,7 +26,9 @@ ROOM = 1e-4
 
 
 class SumRow(NamedTuple):
-    """The constraint for a rule on a sum: ``values @ places + relief * extra <= most``.
+    """The constraint for a rule on a sum of columns.
+
+    It is ``values @ places + relief * extra <= most``.
 
     ``places`` are the indicators of the places. ``extra`` is a variable that relaxes the constraint if the row breaks the
     rule before any change. It can be 1 only if all units in ``stays`` keep their current values, otherwise it is 0.
@@ -59,7 +61,9 @@ class RulesBetween:
         return self.limits.columns_between
 
     def broken(self, x0: Floats, x: Floats, n_changes: int) -> tuple[int, ...] | None:
-        """Return the columns of the first rule that a change breaks; None if it breaks none.
+        """Return the columns of the first rule that a change breaks.
+
+        Returns None if it breaks no rule.
 
         For MaxChanges, these are all changed columns.
 
@@ -138,7 +142,10 @@ def _goes(before: float, after: float, rises: bool) -> bool:
 
 
 def _moving(places: Places, j: int, rises: bool) -> Floats:
-    """Return 1 for the places at which column ``j`` has risen, or fallen, and 0 for others."""
+    """Mark the places at which column ``j`` has risen, or fallen.
+
+    These places get 1, all others 0.
+    """
     found = np.zeros(len(places.cost))
     value, span = places.held(j)
     if span is not None:
@@ -148,7 +155,9 @@ def _moving(places: Places, j: int, rises: bool) -> Floats:
 
 
 def _sum_row(rule: LinearRule, places: Places) -> SumRow | None:
-    """Build the constraint for one rule on a sum; None if no change can break the rule.
+    """Build the constraint for one rule on a sum.
+
+    Returns None if no change can break the rule.
 
     The rule applies if one of its columns changes and none of them is missing. If the unchanged row satisfies the rule, the
     constraint always applies. If the unchanged row breaks the rule, an extra variable relaxes the constraint as long as

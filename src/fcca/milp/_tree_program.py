@@ -63,7 +63,7 @@ class Trees:
             self.left_codes[line, codes] = True
 
     def goes_left(self, node: Longs, value: Floats) -> Booleans:
-        """Return True where an inner node sends a value of its feature to the left.
+        """Return True where an inner node sends a value to the left.
 
         ``node`` and ``value`` are arrays that are broadcast against each other.
         """
@@ -117,7 +117,7 @@ class Trees:
         return [(int(j), np.flatnonzero(feature == j)) for j in np.unique(feature)]
 
     def _children(self, node: Longs, mask: Booleans, j: int, places: Places) -> tuple[Longs, Booleans]:
-        """Return the children that a row can reach from nodes that all test feature ``j``.
+        """Return the reachable children of nodes that test feature ``j``.
 
         Each child has a mask of the places at which the row reaches it.
         """
@@ -137,7 +137,10 @@ class Trees:
 
 @dataclass(frozen=True)
 class Reach:
-    """The places of one row (values that its columns can take), and the leaves it can reach."""
+    """The values that a row's columns can take, and reachable leaves.
+
+    These values are called places (see ``_places.py``).
+    """
 
     places: Places
     leaf: Longs
@@ -159,7 +162,7 @@ class Reach:
         return Reach(self.places, self.leaf[wanted], self.tree[wanted], self.mask[wanted])
 
     def without_doubles(self, kept: frozenset[int]) -> Reach:
-        """Keep only the cheapest among places of a unit that lead to the same leaves.
+        """Keep only the cheapest of places that lead to the same leaves.
 
         Units with columns in ``kept`` keep all places.
         """
@@ -172,12 +175,15 @@ class Reach:
         return self.among(wanted)
 
     def hits(self, chosen: Longs) -> Booleans:
-        """Return a mask of the leaves that the row is in, given the place of each unit."""
+        """Return a mask of the leaves that the row is in.
+
+        ``chosen`` is the place of each unit.
+        """
         inside: Booleans = np.all(self.mask[:, chosen], axis=1)
         return inside
 
     def same_leaves(self, chosen: Longs) -> Booleans:
-        """Return a mask of the places that a unit can take without leaving the same leaves.
+        """Return a mask of the places that keep the row in its leaves.
 
         ``chosen`` is the current place of each unit.
         """
@@ -201,7 +207,7 @@ class Reach:
 
 
 class ProgramRows(NamedTuple):
-    """Constraints ``least <= matrix @ x <= most`` on the variables ``x`` of a program."""
+    """Constraints of a program: ``least <= matrix @ x <= most``."""
 
     matrix: csr_array
     least: Floats
@@ -243,7 +249,7 @@ class TreeProgram:
         return price
 
     def chosen(self, taken: Booleans) -> Longs:
-        """Return the place of each unit, given a mask of the steps that are taken."""
+        """Return the place of each unit, given the steps taken."""
         matrix, constant = self.place
         at, first = matrix @ taken.astype(np.float64) + constant, self.reach.places.first
         return np.array([begin + at[begin:end].argmax() for begin, end in pairwise(first.tolist())], dtype=np.int64)
@@ -283,7 +289,7 @@ class TreeProgram:
         return ProgramRows(matrix, np.ones(len(trees)), np.ones(len(trees)))
 
     def _leaves_at_places(self) -> ProgramRows:
-        """Build the constraints that a leaf is entered only at places that lead to it."""
+        """Build the constraints between places and the leaves they lead to."""
         places, mask = self.reach.places, self.reach.mask
         set_row, set_place, leaf_row, leaf_column, n_rows = [], [], [], [], 0
         for leaves in np.split(np.arange(self.n_leaves), np.flatnonzero(np.diff(self.reach.tree)) + 1):
@@ -310,7 +316,7 @@ class TreeProgram:
         return self.about_places(matrix, np.full(len(most), -np.inf), most, others)
 
     def not_all_of(self, wanted: Booleans, units: Longs) -> ProgramRows:
-        """Build the constraint that at least one of the ``units`` is at no ``wanted`` place.
+        """Forbid that all the ``units`` are at ``wanted`` places.
 
         ``wanted`` is a mask of places.
         """
@@ -349,7 +355,9 @@ def _places_by_steps(units: tuple[Unit, ...]) -> tuple[csr_array, Floats]:
 
 
 def _alike(mask: Booleans, in_order: bool) -> Longs:
-    """Number the places of a unit, so that places with the same leaves get the same number.
+    """Number the places of a unit by the leaves they lead to.
+
+    Places that lead to the same leaves get the same number.
 
     ``mask`` says, for each leaf and place, whether the leaf can be reached at the place.
     """

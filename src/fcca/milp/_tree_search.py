@@ -43,7 +43,7 @@ BEYOND_ANY_SCORE = 1e300  # replaces the infinite boundary of a classifier that 
 
 
 class HighsResult(NamedTuple):
-    """The result of one run of HiGHS: a lower bound and, if found, a solution."""
+    """The result of one run of HiGHS: lower bound and solution."""
 
     bound: float  # lower bound for all solutions that are not forbidden
     nodes: int
@@ -52,7 +52,7 @@ class HighsResult(NamedTuple):
 
 
 class TreeAim:
-    """The goal of a search: the score of one class must win by a margin."""
+    """The goal of a search: a class must win by a margin."""
 
     def __init__(self, trees: Trees, target: int, margin: float) -> None:
         self.trees, self.target, self.margin = trees, target, margin
@@ -63,7 +63,7 @@ class TreeAim:
             self.boundary = float(np.clip(model.boundary, -BEYOND_ANY_SCORE, BEYOND_ANY_SCORE))
 
     def leads(self, scores: Floats) -> Floats:
-        """Compute, for each row of scores, the lead of the class over its strongest rival."""
+        """Compute the lead of the class over its strongest rival, per row."""
         if scores.shape[1] == 1:
             only: Floats = self.weights[0, 0] * (scores[:, 0] - self.boundary)
             return only
@@ -89,7 +89,7 @@ class TreeSearch:
         self.rules = RulesBetween(finder.limits)
 
     def reach(self, i: int, row: Floats) -> Reach | None:
-        """Find the leaves that a row can reach by changes, and the values for that.
+        """Find the leaves that changes of a row can reach.
 
         ``i`` is the position of the row in the limits. Returns None if there are too many leaves for a program.
         """
@@ -97,7 +97,7 @@ class TreeSearch:
         return None if reach is None else reach.without_doubles(self.rules.columns)
 
     def solve(self, reach: Reach, own_class: int, target: int, margin: float, deadline: float) -> Outcome:
-        """Find the cheapest change to the target class, or to any other class if it is -1."""
+        """Find the cheapest change to the target class; -1 is any other."""
         scores = self.trees.scores(reach.places.x0[None, :])[0]
         return cheapest_class(
             scores,
@@ -182,7 +182,7 @@ class TreeSearch:
         )
 
     def _broken(self, places: Places, chosen: Longs) -> tuple[int, ...] | None:
-        """Return the columns of a rule that a solution breaks; None if it breaks no rule."""
+        """Return the columns of a broken rule; None if none is broken."""
         return self.rules.broken(places.x0, places.row(chosen), int(np.count_nonzero(chosen != places.own)))
 
     # --- solutions without HiGHS ------------------------------------------------------------------------------------------
@@ -213,9 +213,9 @@ class TreeSearch:
         return self._pulled_back(aim, places, chosen)
 
     def _pulled_back(self, aim: TreeAim, places: Places, chosen: Longs) -> Longs:
-        """Reduce the cost of a valid solution, one changed column or group at a time.
+        """Reduce the cost of a valid solution, one changed unit at a time.
 
-        Each gets its cheapest value with which the row still meets the goal and the rules.
+        A unit is a column or a one-hot group. It gets its cheapest value with which the row still meets the goal and rules.
         """
         chosen = chosen.copy()
         for u in np.flatnonzero(chosen != places.own):
@@ -228,7 +228,7 @@ class TreeSearch:
 
 
 def _offer(best: Outcome, places: Places, chosen: Longs) -> None:
-    """Store a solution in ``best`` if it is cheaper than the best solution so far."""
+    """Store a solution in ``best`` if it is the cheapest so far."""
     cost = places.total(chosen)
     if cost < best.cost:
         row = places.row(chosen)

@@ -1,4 +1,4 @@
-"""Distill a black box into a tree, from a table that is read in chunks."""
+"""Replace a black box with a tree, from a table in chunks."""
 
 from fcca.streaming._distill_chunks import (
     Distilled as Distilled,

@@ -1,4 +1,4 @@
-"""Replace a black box with an optimal tree, from a table that is read in chunks."""
+"""Replace a black box with an optimal tree, from a table in chunks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ COARSER = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 @dataclass(frozen=True)
 class Distilled:
-    """A classifier fitted on a table in chunks, with the distinct binary rows of the table.
+    """A classifier fitted on a table in chunks, and the distinct rows.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ def _binary_rows(
 
 
 def _advised(error: TooManyRowsError, discretizer: FCCADiscretizer, coder: RowCoder, granularity: str) -> InvalidInputError:
-    """Return an error that suggests a higher Q, at which there are fewer distinct rows."""
+    """Return an error that suggests a Q with fewer distinct rows."""
     every, rows = discretizer.all_thresholds_, error.some
     advice = f"Increase {granularity.rstrip(' =')} to keep fewer thresholds."
     for Q in COARSER:

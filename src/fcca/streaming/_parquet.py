@@ -181,7 +181,7 @@ class ParquetTable:
 
     @contextmanager
     def _same_file(self) -> Iterator[pq.ParquetFile]:
-        """Open the file; raise an error if it has changed since the table was created."""
+        """Open the file; raise an error if it was changed meanwhile."""
         self._check_same()
         try:
             with pq.ParquetFile(self.path, pre_buffer=False) as file:  # pre_buffer would read all row groups at once
