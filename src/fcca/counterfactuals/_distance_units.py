@@ -163,8 +163,8 @@ def check_scale_of_model(scale: Scale, *, is_linear: bool) -> None:
     """Check that ``scale="rank"`` is not used with a linear classifier."""
     if scale == "rank" and is_linear:
         raise UnsupportedModelError(
-            "scale='rank' is for classifiers made of trees. For a linear classifier, costs by rank are not linear between "
-            "two values. Use 'range', 'mad' or a unit per column."
+            "scale='rank' needs a classifier made of trees. For a linear classifier, fcca cannot minimize costs by rank, "
+            "because they are not linear in the values. Use 'range', 'mad' or a unit per column."
         )
 
 

@@ -83,7 +83,7 @@ class CounterfactualExplainer:
     X : array-like or data frame of shape (n_rows, n_features)
         Training data, or data like it. X gives the units of distance, and a change stays inside the range of X. The cuts of
         the classifier divide a column into cells. A feature that moves into another cell ends at the nearest value of X in
-        that cell, or in the middle of an empty cell. A linear classifier has no cuts: a change ends at the decision boundary.
+        that cell, or in the middle of an empty cell. A linear classifier has no cuts: changes end at the decision boundary.
     lambda0, lambda1, lambda2 : float, default=0.1, 1.0 and 0.0
         Cost of a change: ``lambda0`` per changed feature, ``lambda1`` times the distance and ``lambda2`` times its square.
     scale : {"range", "rank", "mad"} or mapping of column names to units, default="range"
@@ -443,8 +443,8 @@ class CounterfactualExplainer:
         )
         if unverified := found.counts().get("unverified", 0):
             warnings.warn(
-                f"{unverified} of {len(found)} counterfactuals were not confirmed by the classifier or break a rule. They "
-                "have the status 'unverified'.",
+                f"{unverified} of {len(found)} counterfactuals were not confirmed by the classifier's predict, or break a "
+                "rule. They have the status 'unverified'.",
                 UnverifiedCounterfactualWarning,
                 stacklevel=3,
             )

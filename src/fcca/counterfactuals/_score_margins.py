@@ -54,7 +54,7 @@ def margin_of_share(model: Model, scores: Floats, share: float) -> float:
     spread = float(np.mean([np.subtract(*np.percentile(lead, [HIGH, LOW])) for lead in _leads(scores)]))
     if not spread > 0:
         raise InvalidInputError(
-            f"The scores of X do not differ between their {LOW}th and {HIGH}th percentile, so a share of their range is 0. "
+            f"The {LOW}th and {HIGH}th percentiles of the scores of X are equal, so a share of their range is 0. "
             "Give margin as a number."
         )
     return share * spread

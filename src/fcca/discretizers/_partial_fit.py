@@ -224,7 +224,8 @@ class PartialFitTransformer(TargetThresholdTransformer):
         changed = [name for name, value in before.items() if now[name] is not value and now[name] != value]
         if changed:
             raise InvalidInputError(
-                f"{changed[0]} was changed after the first chunk. To start over, use sklearn.base.clone(discretizer)."
+                f"{changed[0]} was changed after the first chunk, but it must be the same for all chunks. To start over, "
+                "use sklearn.base.clone(discretizer)."
             )
         self.check_parameters()
         self._check_no_selection()
