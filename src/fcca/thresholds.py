@@ -266,7 +266,7 @@ class ThresholdTable:
         return replace(table, count=np.minimum(table.count, 1.0))
 
     def renamed(self, feature_names: Sequence[str]) -> ThresholdTable:
-        """Copy the table with other column names."""
+        """Copy the table with new names for all columns of X."""
         return replace(self, feature_names=tuple(feature_names))
 
     def with_neighbours(self, cut: Floats, below: Floats, above: Floats) -> ThresholdTable:

@@ -1,4 +1,4 @@
-"""The second-cheapest and further counterfactuals of a row.
+"""Find the second-cheapest counterfactual of a row, the third, and so on.
 
 They are found by searches in which some features are frozen, that is, may not change.
 """

@@ -74,7 +74,10 @@ class Batch:
         return len(self.points)
 
     def per_point(self, which: NDArray[np.integer[Any]]) -> dict[str, Any]:
-        """Return the fields that differ between points, for the points ``which``."""
+        """Return the fields that differ between points (rows to change).
+
+        The result contains only the points at the positions ``which``.
+        """
         return {
             "rows": self.rows[self.points[which]],
             "points": np.arange(len(which)),
@@ -85,7 +88,10 @@ class Batch:
         }
 
     def of(self, which: NDArray[np.integer[Any]]) -> Batch:
-        """Return a batch with only the points ``which`` and their rows."""
+        """Return a batch with only some of the points (rows to change).
+
+        ``which`` holds the positions of these points. All rows that are not points are left out.
+        """
         return replace(self, **self.per_point(which))
 
     def arguments(self) -> dict[str, Any]:

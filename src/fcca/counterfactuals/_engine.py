@@ -118,7 +118,7 @@ class CounterfactualEngine:
 
     @property
     def _unmeasured(self) -> Distances | None:
-        """Units of distance that need no training rows; None if they need rows."""
+        """The units of distance if no training rows are needed for them, else None."""
         scale, unordered = self.problem.scale, self.problem.category_distance
         return Distances(unordered=unordered) if scale == "range" and not isinstance(unordered, str) else None
 
@@ -390,7 +390,7 @@ class CounterfactualEngine:
     def _prepared(
         self, X: Floats, points: NDArray[np.int64], limits: Limits, plausibility: Plausibility | None
     ) -> SearchSpace | None:
-        """Build the search space for all points; None for linear models and MILPs."""
+        """Build the cells and trees to search; None for linear models and MILPs."""
         if self.method == "milp":
             self._check_milp(plausibility)
         if self.method == "milp" or isinstance(self.model, LinearModel):

@@ -86,7 +86,7 @@ class LinearSolver:
         return np.where(np.isin(feature, list(self.model.effects)), np.nan, landing)
 
     def _by_programs(self, batch: Batch, which: Positions, ends: float) -> Answers:
-        """Solve the points ``which`` by mixed-integer programs."""
+        """Find the counterfactuals of the points ``which`` by mixed-integer programs."""
         search, n_before, progress = LinearSearch(self._task(batch), self.boundary), len(batch) - len(which), batch.progress
 
         def solve(i: int, deadline: float) -> Outcome:
@@ -103,7 +103,7 @@ class LinearSolver:
         return Answers.of(outcomes, self._cuts)
 
     def _any_other_class(self, batch: Batch) -> tuple[Positions, Answers | None]:
-        """Solve points with any other class as target by pairs of classes.
+        """Find counterfactuals by pairs of classes, if any class may be reached.
 
         Returns the positions of the points for which this is valid, and their results.
         """
@@ -118,7 +118,7 @@ class LinearSolver:
         return which[certain], found.take(np.flatnonzero(certain))
 
     def _without_rules_between(self, batch: Batch, ends: float) -> tuple[Positions, Answers | None]:
-        """Solve points without the rules between columns, and keep valid results.
+        """Ignore the rules between columns, and keep the valid results.
 
         Returns the positions of the points whose cheapest change also respects these rules, and their results.
         """

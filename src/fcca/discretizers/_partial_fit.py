@@ -289,7 +289,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
 
 
 def _check_rules(constraints: Sequence[Constraint], search: ThresholdSearch) -> None:
-    """Check that rules need no other rows of the table and name known columns."""
+    """Check that rules can be applied to single chunks and name known columns."""
     for rule in check_rules(constraints):
         if rule.needs_all_rows(is_linear=not search.engine.has_cuts):
             raise InvalidInputError(

@@ -51,7 +51,7 @@ class Categories:
         return Categories({j: values.drop_duplicates() for j, values in both.items()})
 
     def table(self, n_features: int) -> pd.DataFrame:
-        """Build a table that contains all these values, with zeros in the other columns."""
+        """Build a table with all distinct values, and 0 in other columns."""
         n_rows = max(len(values) for values in self.values.values())
         zeros = pd.Series(np.zeros(n_rows))
         rows = np.arange(n_rows)

@@ -226,7 +226,7 @@ class ThresholdSearch:
         return rules or not all(self.engine.is_number) or bool(self.has_missing.any())
 
     def bins(self, X: Floats, weight: Floats | None) -> BinCounts:
-        """Compute histograms of the numeric columns of encoded rows; they can be summed."""
+        """Compute histograms of the numeric columns; histograms can be summed."""
         cells = self.engine.cells
         is_number = np.array(self.engine.is_number)
         return BinCounts.of(X, np.where(is_number, cells.box_low, np.nan), cells.box_high, weight)

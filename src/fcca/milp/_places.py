@@ -36,13 +36,19 @@ class Unit(NamedTuple):
     in_order: bool  # True for numbers: values rise from place to place, and costs rise with the distance
 
     def among(self, wanted: Booleans) -> Unit:
-        """Keep only the places where the mask ``wanted`` is True; it includes the current one."""
+        """Keep only some of the values that the unit can take (places).
+
+        ``wanted`` is a mask of places, which is True for the current one.
+        """
         own = int(np.count_nonzero(wanted[: self.own]))
         return Unit(self.columns, self.values[wanted], self.cost[wanted], own, self.in_order)
 
     @property
     def nearness(self) -> Longs:
-        """The places sorted by cost. Among equal costs, places near the current one come first."""
+        """The values that the unit can take (places), sorted by cost.
+
+        Among equal costs, places near the current one come first.
+        """
         order: Longs = np.lexsort((np.abs(np.arange(len(self.cost)) - self.own), self.cost))
         return order
 
@@ -64,31 +70,37 @@ class Places:
 
     @cached_property
     def first(self) -> Longs:
-        """Number of the first place of each unit, and the total number of places."""
+        """Number of the first place of each unit, then the total number.
+
+        A unit is a column or one-hot group. Its places are the values that it can take.
+        """
         return np.cumsum([0, *(len(unit.cost) for unit in self.units)])
 
     @cached_property
     def owner(self) -> Longs:
-        """Position of the unit that each place belongs to."""
+        """For each place (a value that a unit can take), its unit."""
         return np.repeat(np.arange(len(self.units)), np.diff(self.first))
 
     @cached_property
     def cost(self) -> Floats:
-        """Cost of changing a unit to each place; 0 for its current place."""
+        """Cost of changing a unit to each value; 0 for its current one."""
         return np.concatenate([np.empty(0), *(unit.cost for unit in self.units)])
 
     @cached_property
     def own(self) -> Longs:
-        """Number of the current place of each unit."""
+        """For each unit, the number of its current value among all places."""
         return self.first[:-1] + np.array([unit.own for unit in self.units], dtype=np.int64)
 
     @cached_property
     def unit_of(self) -> dict[int, tuple[int, int]]:
-        """For each column that can change, its unit and its position within the unit."""
+        """For each column that can change, its unit and position therein.
+
+        A unit is a column alone or a one-hot group of columns.
+        """
         return {j: (u, at) for u, unit in enumerate(self.units) for at, j in enumerate(unit.columns)}
 
     def span(self, u: int) -> slice:
-        """Return the numbers of the places of unit ``u``."""
+        """Return the numbers of the values (places) of unit ``u``."""
         return slice(int(self.first[u]), int(self.first[u + 1]))
 
     def held(self, j: int) -> tuple[Floats, slice | None]:
@@ -104,7 +116,10 @@ class Places:
         return self.units[u].values[:, at], self.span(u)
 
     def among(self, wanted: Booleans) -> Places:
-        """Keep only the places where the mask ``wanted`` is True; it includes the current ones."""
+        """Keep only some of the values that the units can take (places).
+
+        ``wanted`` is a mask of places, which is True for the current ones.
+        """
         return Places(self.x0, tuple(unit.among(wanted[self.span(u)]) for u, unit in enumerate(self.units)))
 
     def row(self, chosen: Longs) -> Floats:

@@ -93,7 +93,7 @@ class RulesBetween:
     # --- as rows ----------------------------------------------------------------------------------------------------------
 
     def of(self, places: Places) -> RulesBetween:
-        """Copy the rules with the constraints for rules on sums, for one row's places."""
+        """Copy the rules and add the constraints on sums for one row."""
         sums = (_sum_row(rule, places) for rule in self.limits.linear)
         return replace(self, sums=tuple(row for row in sums if row is not None))
 
@@ -142,7 +142,7 @@ def _goes(before: float, after: float, rises: bool) -> bool:
 
 
 def _moving(places: Places, j: int, rises: bool) -> Floats:
-    """Mark the places at which column ``j`` has risen, or fallen.
+    """Mark the values (places) at which column ``j`` has risen, or fallen.
 
     These places get 1, all others 0.
     """

@@ -91,7 +91,7 @@ class Trees:
         return scores
 
     def reach(self, places: Places) -> Reach | None:
-        """Find the leaves that a row can reach at its places.
+        """Find the leaves that a row can reach with the given values (places).
 
         Returns None if there are too many leaves and places for a program.
         """
@@ -148,13 +148,16 @@ class Reach:
     mask: Booleans  # (leaves, places): a point is in a leaf if the places of all units are True in its line
 
     def among(self, wanted: Booleans) -> Reach:
-        """Keep only the places where ``wanted`` is True, and the leaves reached from them."""
+        """Keep only some of the values that columns can take (places).
+
+        ``wanted`` is a mask of places. Leaves that the row cannot reach at these places are dropped.
+        """
         mask, first = self.mask[:, wanted], self.places.among(wanted).first
         reached = np.logical_or.reduceat(mask, first[:-1], axis=1).all(axis=1) if mask.shape[1] else np.ones(len(mask), bool)
         return Reach(self.places.among(wanted), self.leaf[reached], self.tree[reached], mask[reached])
 
     def up_to(self, cost: float) -> Reach:
-        """Keep only the places that cost at most ``cost``."""
+        """Keep only the values (places) whose change costs at most ``cost``."""
         return self.among(self.places.cost <= cost)
 
     def of_trees(self, wanted: Booleans) -> Reach:
@@ -162,7 +165,9 @@ class Reach:
         return Reach(self.places, self.leaf[wanted], self.tree[wanted], self.mask[wanted])
 
     def without_doubles(self, kept: frozenset[int]) -> Reach:
-        """Keep only the cheapest of places that lead to the same leaves.
+        """Keep only the cheapest of the values that lead to the same leaves.
+
+        The values that a column or one-hot group (unit) can take are called places.
 
         Units with columns in ``kept`` keep all places.
         """
@@ -175,7 +180,7 @@ class Reach:
         return self.among(wanted)
 
     def hits(self, chosen: Longs) -> Booleans:
-        """Return a mask of the leaves that the row is in.
+        """Return a mask of the leaves that a changed row is in.
 
         ``chosen`` is the place of each unit.
         """
@@ -183,7 +188,7 @@ class Reach:
         return inside
 
     def same_leaves(self, chosen: Longs) -> Booleans:
-        """Return a mask of the places that keep the row in its leaves.
+        """Return a mask of the values (places) that keep the row in its leaves.
 
         ``chosen`` is the current place of each unit.
         """
@@ -191,7 +196,9 @@ class Reach:
         return together
 
     def after_one_move(self, chosen: Longs, shares: Floats) -> Floats:
-        """For each place, sum the leaf values after moving one unit to this place.
+        """Sum the leaf values after one change, for every possible change.
+
+        A change moves one column or one-hot group (unit) to one of the values that it can take (places).
 
         ``chosen`` is the place of each unit before the move. ``shares`` are the leaf values.
         """
@@ -229,7 +236,10 @@ class TreeProgram:
 
     @cached_property
     def place(self) -> tuple[csr_array, Floats]:
-        """Matrix and constant of the indicators of places: ``matrix @ steps + constant``."""
+        """Matrix and constant that compute the indicators of places from steps.
+
+        A place is a value that a column can take. Its indicator ``matrix @ steps + constant`` is 1 if the column has it.
+        """
         return _places_by_steps(self.reach.places.units)
 
     @property
@@ -249,13 +259,19 @@ class TreeProgram:
         return price
 
     def chosen(self, taken: Booleans) -> Longs:
-        """Return the place of each unit, given the steps taken."""
+        """Return the value (place) of each column or group, given the steps taken.
+
+        ``taken`` is a mask of the steps, which are the binary variables of the program.
+        """
         matrix, constant = self.place
         at, first = matrix @ taken.astype(np.float64) + constant, self.reach.places.first
         return np.array([begin + at[begin:end].argmax() for begin, end in pairwise(first.tolist())], dtype=np.int64)
 
     def about_places(self, matrix: csr_array, least: Floats, most: Floats, others: csr_array | None = None) -> ProgramRows:
-        """Convert constraints on the indicators of places to constraints on the variables.
+        """Convert constraints on places to constraints on the variables.
+
+        A place is a value that a column can take; its indicator is 1 if the column has this value. ``matrix`` holds the
+        coefficients of the indicators.
 
         ``others`` are the coefficients of the leaves and of the extra variables of rules.
         """
@@ -289,7 +305,10 @@ class TreeProgram:
         return ProgramRows(matrix, np.ones(len(trees)), np.ones(len(trees)))
 
     def _leaves_at_places(self) -> ProgramRows:
-        """Build the constraints between places and the leaves they lead to."""
+        """Build the constraints that tie leaves to places.
+
+        A leaf can be entered only if each column or group has a value (place) that leads to the leaf.
+        """
         places, mask = self.reach.places, self.reach.mask
         set_row, set_place, leaf_row, leaf_column, n_rows = [], [], [], [], 0
         for leaves in np.split(np.arange(self.n_leaves), np.flatnonzero(np.diff(self.reach.tree)) + 1):
@@ -316,7 +335,9 @@ class TreeProgram:
         return self.about_places(matrix, np.full(len(most), -np.inf), most, others)
 
     def not_all_of(self, wanted: Booleans, units: Longs) -> ProgramRows:
-        """Forbid that all the ``units`` are at ``wanted`` places.
+        """Build the constraint that not all ``units`` are at ``wanted`` places.
+
+        A unit is a column or one-hot group, and a place is a value that it can take.
 
         ``wanted`` is a mask of places.
         """
@@ -326,7 +347,10 @@ class TreeProgram:
 
 
 def _places_by_steps(units: tuple[Unit, ...]) -> tuple[csr_array, Floats]:
-    """Return the indicators of places as ``matrix @ steps + constant``.
+    """Return the matrix and constant that compute indicators from steps.
+
+    A place is a value that a column or one-hot group (unit) can take. Its indicator ``matrix @ steps + constant`` is 1 if
+    the unit has this value.
 
     The constant is 1 for the current place of a unit, and 0 for its other places.
     """
@@ -355,7 +379,7 @@ def _places_by_steps(units: tuple[Unit, ...]) -> tuple[csr_array, Floats]:
 
 
 def _alike(mask: Booleans, in_order: bool) -> Longs:
-    """Number the places of a unit by the leaves they lead to.
+    """Number the values (places) of a column by the leaves they lead to.
 
     Places that lead to the same leaves get the same number.
 
@@ -367,7 +391,7 @@ def _alike(mask: Booleans, in_order: bool) -> Longs:
 
 
 def _bounding_sets(inside: Booleans, in_order: bool) -> Booleans:
-    """Return the sets of one unit's places that bound the leaves of a tree.
+    """Return the sets of values (places) that bound the leaves of a tree.
 
     ``inside`` says, for each leaf and place, whether the leaf can be reached at the place. The places of each leaf are an
     intersection of the returned sets.

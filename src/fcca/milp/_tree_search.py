@@ -97,7 +97,7 @@ class TreeSearch:
         return None if reach is None else reach.without_doubles(self.rules.columns)
 
     def solve(self, reach: Reach, own_class: int, target: int, margin: float, deadline: float) -> Outcome:
-        """Find the cheapest change to the target class; -1 is any other."""
+        """Find the cheapest change to the target class; -1 is any other class."""
         scores = self.trees.scores(reach.places.x0[None, :])[0]
         return cheapest_class(
             scores,
@@ -228,7 +228,10 @@ class TreeSearch:
 
 
 def _offer(best: Outcome, places: Places, chosen: Longs) -> None:
-    """Store a solution in ``best`` if it is the cheapest so far."""
+    """Store a solution in ``best`` if it is the cheapest so far.
+
+    ``chosen`` is the value (place) that each column or one-hot group takes.
+    """
     cost = places.total(chosen)
     if cost < best.cost:
         row = places.row(chosen)
