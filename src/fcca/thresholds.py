@@ -1,4 +1,4 @@
-"""A table of conditions with counts, independent of the black box and the rows."""
+"""ThresholdTable: conditions with counts, independent of the black box and the rows."""
 
 from __future__ import annotations
 
@@ -42,21 +42,20 @@ ARRAYS = ("feature", "threshold", "cut", "below", "above", "count")
 class ThresholdTable:
     """Conditions on single columns, with the weight of the counterfactuals that cross them.
 
-    A condition is a cut ``x > threshold``, a set ``x in {…}`` of categories, or ``x is missing``. For a missing value only
-    the last one is true. Conditions are unique and sorted by feature, then kind, then threshold or categories. Tables are
-    immutable: every method returns a new one. Two tables can be added with ``+``, which sums the counts of equal conditions.
+    A condition is a cut ``x > threshold``, a set ``x in {…}`` of categories, or ``x is missing``. If x is missing, only the
+    last one is true. Conditions are unique and sorted by feature, then kind, then threshold or categories. Tables are
+    immutable: every method returns a new table. The sum of two tables with ``+`` adds the counts of equal conditions.
 
     Attributes
     ----------
     feature_names : tuple of str
         Names of all columns of X, with or without a condition.
     feature : ndarray of shape (n_conditions,)
-        Column of each condition.
+        Column of each condition, as a position in ``feature_names``.
     threshold : ndarray of shape (n_conditions,)
-        The number used and printed. ``threshold``, ``cut``, ``below`` and ``above`` are NaN for sets and for
-        ``is missing``.
+        The number in the condition. ``threshold``, ``cut``, ``below`` and ``above`` are NaN for sets and ``is missing``.
     cut : ndarray of shape (n_conditions,)
-        The split value of the black box.
+        The threshold before rounding, usually a split value of the black box.
     below, above : ndarray of shape (n_conditions,)
         The training values next to the threshold: the largest value up to it, and the smallest value above it.
     count : ndarray of shape (n_conditions,)
@@ -64,9 +63,9 @@ class ThresholdTable:
     kind : ndarray of shape (n_conditions,)
         ``"cut"``, ``"set"`` or ``"missing"``.
     labels : tuple of (tuple or None)
-        The categories of a set, in the order of the column's categories; None for other kinds. A set and its complement
-        make the same split. The one with fewer categories represents it. If both have the same size, it is the one
-        without the column's first category.
+        The categories of a set, in the order of the column's categories; None for cuts and ``is missing``. A set and its
+        complement make the same split. The table stores the set with fewer categories. If both have the same size, it is
+        the set without the column's first category.
     columns : Columns or None
         Categories and missing values of the columns; None if all columns are plain numbers.
 
@@ -79,7 +78,7 @@ class ThresholdTable:
     >>> table.binarize([[7.0, 9.0], [6.0, 9.725]]).tolist()
     [[1, 0], [0, 0]]
 
-    With categories and missing values, given a table:
+    With categories and missing values, given a data frame:
 
     >>> import pandas as pd
     >>> X = pd.DataFrame({"income": [3.5, None, 2.0], "purpose": ["car", "tv", "boat"]})
@@ -112,10 +111,12 @@ class ThresholdTable:
         object.__setattr__(self, "feature_names", tuple(str(name) for name in self.feature_names))
         if n and not (self.feature.min() >= 0 and self.feature.max() < len(self.feature_names)):
             raise InvalidInputError(
-                f"The column of a condition is out of range: there are {len(self.feature_names)} columns, numbered from 0."
+                f"A column in feature is out of range. There are {len(self.feature_names)} columns, numbered from 0."
             )
         if self.columns is not None and len(self.columns.columns) != len(self.feature_names):
-            raise InvalidInputError(f"There are {len(self.feature_names)} names for {len(self.columns.columns)} columns.")
+            raise InvalidInputError(
+                f"feature_names has {len(self.feature_names)} names for {len(self.columns.columns)} columns. Give one each."
+            )
         object.__setattr__(self, "_codes", self._checked_codes())
         if not np.isfinite(self.threshold[self.kind == "cut"]).all():
             raise InvalidInputError("Thresholds must be finite numbers.")
@@ -123,7 +124,7 @@ class ThresholdTable:
         if not np.array_equal(order, np.arange(n)):
             raise InvalidInputError("Conditions must be sorted by feature, kind, and threshold or categories.")
         if not first.all():
-            raise InvalidInputError("A condition occurs twice.")
+            raise InvalidInputError("A condition occurs twice. Conditions must be unique; from_counts combines equal ones.")
 
     @cached_property
     def _names(self) -> list[str]:  # computed on first use, because intermediate tables may be long
@@ -135,12 +136,9 @@ class ThresholdTable:
         object.__setattr__(self, name, column)
 
     def _checked_codes(self) -> tuple[Codes | None, ...]:
-        """Check the codes of every set and return them.
-
-        Raises an error for conditions that do not fit their column.
-        """
+        """Check that conditions fit their columns; return the category codes of every set."""
         if len(self.kind) != len(self.feature) or len(self.labels) != len(self.feature):
-            raise InvalidInputError("Every condition needs a kind, and every set needs its categories.")
+            raise InvalidInputError("Every condition needs a kind, and an entry in labels that is None except for sets.")
         kinds = set(self.kind.tolist())
         if unknown := kinds.difference(KINDS):
             raise InvalidInputError(f"Unknown kind of condition {unknown.pop()!r}. Expected one of {list(KINDS)}.")
@@ -149,7 +147,7 @@ class ThresholdTable:
             if len(wrong):
                 name = self.feature_names[self.feature[wrong[0]]]
                 raise InvalidInputError(
-                    f"Column {name!r} holds categories, so it has no threshold. Give a set of categories."
+                    f"Column {name!r} holds categories, so it has no threshold. Give its condition as a set of categories."
                 )
         if "set" not in kinds:
             return (None,) * len(self.feature)
@@ -164,8 +162,9 @@ class ThresholdTable:
         assert categories is not None
         if codes != smaller_side(codes, len(categories)) or tuple(labels or ()) != tuple(categories[code] for code in codes):
             raise InvalidInputError(
-                f"The set {labels} of column {self.feature_names[feature]!r} must be the smaller side of its split, in the "
-                "order of the column's categories. Use from_counts or from_list, which arrange it."
+                f"The set {labels} of column {self.feature_names[feature]!r} is not in normal form. Of a set and its "
+                "complement, give the smaller side, in the order of the column's categories. from_counts and from_list do "
+                "this for you."
             )
         return codes
 
@@ -183,7 +182,9 @@ class ThresholdTable:
         labels: Sequence[Sequence[Any] | None] | None = None,
         columns: Columns | None = None,
     ) -> tuple[ThresholdTable, NDArray[np.int64]]:
-        """Sum counts by condition, and return the condition of each entry too.
+        """Build a table from entries, whose counts are summed by condition.
+
+        Also returns the position of each entry's condition in the table.
 
         Parameters
         ----------
@@ -191,11 +192,11 @@ class ThresholdTable:
         feature, threshold, count : array-like of shape (n_entries,)
             The threshold is used only for the kind ``"cut"``.
         kind : array-like of shape (n_entries,), optional
-            ``"cut"``, ``"set"`` or ``"missing"``. None means that all are cuts.
+            ``"cut"``, ``"set"`` or ``"missing"``. None means that all entries are cuts.
         labels : sequence of (sequence or None), optional
-            The categories of the sets. Either side of a split may be given.
+            The categories of the sets. A set may be replaced by its complement, which makes the same split.
         columns : Columns, optional
-            Needed for sets.
+            Categories of the columns; needed for sets.
         """
         feature, threshold = np.asarray(feature, dtype=np.int32), np.asarray(threshold, dtype=np.float64)
         names = tuple(feature_names)
@@ -226,7 +227,7 @@ class ThresholdTable:
 
     @classmethod
     def from_list(cls, conditions: Sequence[tuple[str, Any]], feature_names: Any) -> ThresholdTable:
-        """Make a table from a list of conditions; every count is 1.
+        """Build a table from a list of conditions; every count is 1.
 
         Parameters
         ----------
@@ -234,7 +235,7 @@ class ThresholdTable:
             ``(column, threshold)`` for ``column > threshold``, ``(column, {category, …})``, or ``(column, None)`` for
             ``is missing``.
         feature_names : sequence of str, or data frame
-            The names of all columns, or the table itself. Sets of categories need the table.
+            The names of all columns, or a data frame with these columns. Sets of categories need the data frame.
         """
         columns = feature_names if isinstance(feature_names, Columns) else None
         if hasattr(feature_names, "columns") and columns is None:
@@ -257,10 +258,7 @@ class ThresholdTable:
     def from_sets(
         cls, feature_names: Sequence[str], asked: Sequence[tuple[int, Sequence[Any] | None]], columns: Columns
     ) -> ThresholdTable:
-        """Make a table of sets. None stands for ``is missing``.
-
-        Every count is 1.
-        """
+        """Build a table from pairs (column, categories); None for ``is missing``; counts are 1."""
         kind = ["missing" if labels is None else "set" for _, labels in asked]
         feature, labels = [j for j, _ in asked], [labels for _, labels in asked]
         nothing, ones = np.full(len(asked), np.nan), np.ones(len(asked))
@@ -268,7 +266,7 @@ class ThresholdTable:
         return replace(table, count=np.minimum(table.count, 1.0))
 
     def renamed(self, feature_names: Sequence[str]) -> ThresholdTable:
-        """Copy the table with other column names."""
+        """Copy the table with new names for all columns of X."""
         return replace(self, feature_names=tuple(feature_names))
 
     def with_neighbours(self, cut: Floats, below: Floats, above: Floats) -> ThresholdTable:
@@ -311,11 +309,11 @@ class ThresholdTable:
 
     @property
     def codes(self) -> tuple[Codes | None, ...]:
-        """Codes of the categories of every set; None for other conditions."""
+        """Category codes of every set; None for cuts and ``is missing``."""
         return self._codes
 
     def binarize(self, X: Any) -> NDArray[np.int8]:
-        """Compute one binary column per condition, which is 1 if it holds.
+        """Compute one binary column per condition: 1 where the condition holds, else 0.
 
         Parameters
         ----------
@@ -330,7 +328,7 @@ class ThresholdTable:
         return binarized(X, self.feature, self.kind, self.threshold, self._codes, n_categories, self.feature_names)
 
     def encoded(self, X: Any) -> Floats:
-        """Encode a table as numbers, with codes for categories."""
+        """Encode a table as float64, with codes for categories and NaN for missing values."""
         check_column_names(X, numbers=True)
         if self.columns is not None and not _is_numbers(X):
             X = self.columns.for_prediction(self.feature.tolist()).encode(X)
@@ -351,7 +349,7 @@ class ThresholdTable:
         if not isinstance(other, ThresholdTable):
             return NotImplemented
         if self.feature_names != other.feature_names:
-            raise InvalidInputError("Only tables with the same columns can be added.")
+            raise InvalidInputError("Only tables with the same feature_names can be added.")
         columns = common_columns(self.columns, other.columns)
         stacked = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in (*ARRAYS, "kind")}
         return _combine_equal(self.feature_names, stacked, self.labels + other.labels, columns)[0]
@@ -359,8 +357,8 @@ class ThresholdTable:
     def merged(self, tolerance: Floats) -> tuple[ThresholdTable, NDArray[np.int64]]:
         """Merge cuts of a feature that are closer together than ``tolerance[feature]``.
 
-        The cut crossed most often absorbs all cuts closer than the tolerance. This repeats with the remaining cuts. Also
-        returns the new position of each condition.
+        The cut crossed most often absorbs all cuts of its feature that are closer to it than the tolerance. This repeats
+        with the remaining cuts. Also returns the position of each condition in the new table.
         """
         representative = np.arange(len(self))
         is_cut = self.kind == "cut"
@@ -372,11 +370,11 @@ class ThresholdTable:
         return replace(merged, count=_sums(condition, self.count, len(kept))), condition
 
     def rounded(self) -> tuple[ThresholdTable, NDArray[np.int64]]:
-        """Replace every threshold with the shortest decimal between its training values.
+        """Replace every threshold with the shortest decimal between ``below`` and ``above``.
 
         The binary columns of training rows do not change. Conditions between the same two training values are equal on
-        these rows and are combined. The condition crossed most often is rounded and gives the ``cut``. Also returns the new
-        position of each condition.
+        these rows and are combined: the threshold and the cut come from the one crossed most often. Also returns the
+        position of each condition in the new table.
         """
         columns = {name: getattr(self, name) for name in ("feature", "cut", "below", "above", "count", "kind")}
         shortest: dict[tuple[int, float, float], float] = {}
@@ -392,7 +390,7 @@ class ThresholdTable:
     # --- output and JSON ----------------------------------------------------------------------------------------------
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a frame with one line per condition."""
+        """Build a data frame with one row per condition."""
         return pd.DataFrame(
             {
                 "condition": self._names,
@@ -433,7 +431,7 @@ class ThresholdTable:
 def _categories(columns: Columns | None, feature: int) -> tuple[Any, ...] | None:
     if columns is None:
         raise InvalidInputError(
-            "A set of categories needs the categories of its column. Give the table instead of the column names."
+            "A set of categories needs the categories of its column. Give the data frame instead of the column names."
         )
     return columns.columns[feature].categories
 
@@ -454,10 +452,7 @@ def _sums(group: NDArray[np.int64], values: Floats, n: int) -> Floats:
 def _sorted(
     feature: NDArray[np.int32], kind: NDArray[np.str_], threshold: Floats, codes: Sequence[Codes | None]
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Sort conditions.
-
-    Returns the order, and a mask of the conditions that differ from the one before.
-    """
+    """Return the sorted order of conditions, and a mask of those that differ from their predecessor."""
     keys: list[NDArray[Any]] = [feature, threshold]
     if (kind != "cut").any():
         rank = np.select([kind == name for name in KINDS], [0, 1, 2])
@@ -479,7 +474,7 @@ def _combine_equal(
     labels: Sequence[Labels | None],
     table_columns: Columns | None,
 ) -> tuple[ThresholdTable, NDArray[np.int64]]:
-    """Combine equal conditions. The entry crossed most often gives the cut."""
+    """Combine equal conditions. The cut comes from the condition crossed most often."""
     table, condition = ThresholdTable.from_counts(
         feature_names,
         columns["feature"],

@@ -71,7 +71,7 @@ def test_another_unit_is_another_change(tmp_path, csv):
         ("--category-distance", "0", "'auto' or a number above 0"),
         ("--category-distance", "far", "'auto' or a number above 0"),
         ("--scale", "wage=3", "unit for 'wage', but the columns are"),
-        ("--scale", "grade=3", "unit for 'grade', a column of categories"),
+        ("--scale", "grade=3", "unit for 'grade', but this column holds categories"),
     ],
 )
 def test_invalid_distances_raise_errors(mixed, out, option, value, words):

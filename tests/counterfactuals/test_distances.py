@@ -136,7 +136,7 @@ def _refused(estimator, X, y, message, error=InvalidInputError, **parameters):
         ({"scale": {"income": "big"}}, r"The unit of 'income' in scale must be .*, got 'big'"),
         ({"scale": {"income": True}}, r"The unit of 'income' in scale must be .*, got True"),
         ({"scale": {"wage": 3.0}}, "unit for the unknown column 'wage'. The columns are"),
-        ({"scale": {"grade": 3.0}}, "unit for 'grade', a column of categories"),
+        ({"scale": {"grade": 3.0}}, "unit for 'grade', but this column holds categories"),
         ({"category_distance": 0}, "category_distance must be 'auto' or a number"),
         ({"category_distance": -1.0}, "category_distance must be 'auto' or a number"),
         ({"category_distance": np.nan}, "category_distance must be 'auto' or a number"),
@@ -183,7 +183,7 @@ def test_ranks_of_linear_models_are_refused_before_they_are_fitted(monkeypatch, 
 def test_a_unit_too_small_beside_its_range_is_refused():
     X = np.array([[0.0], [1e20], [2e20], [5e20]])
     model = GradientBoostingClassifier(n_estimators=2, max_depth=1, random_state=0).fit(X, [0, 0, 1, 1])
-    with pytest.raises(InvalidInputError, match="distances are too large"):
+    with pytest.raises(InvalidInputError, match="Distances would be too large"):
         CounterfactualExplainer(model, X, scale={"x0": 1e-90})
 
 

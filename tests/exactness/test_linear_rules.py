@@ -386,7 +386,7 @@ def test_squared_distances_are_refused_before_any_work():
     for instance in instances(12, seed=5):
         instance.engine.problem = replace(instance.problem, lambda2=0.5)
         if len(instance.estimator.classes_) > 2 or instance.categories:
-            with pytest.raises(UnsupportedModelError, match=r"lambda2 = 0\.5 .* Use lambda2=0"):
+            with pytest.raises(UnsupportedModelError, match=r"lambda2=0\.5 .* Use lambda2=0"):
                 instance.solve()
 
 

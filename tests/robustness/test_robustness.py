@@ -81,7 +81,7 @@ def test_invalid_shares_are_refused(share):
 def test_scores_without_spread_are_refused():
     X, y = numbers(50)
     classifier = LogisticRegression().fit(X, y)
-    with pytest.raises(InvalidInputError, match="do not differ"):
+    with pytest.raises(InvalidInputError, match="The 5th and 95th percentiles of the scores of X are equal"):
         share_margin(classifier, X.iloc[[0] * 10], "10%")
 
 

@@ -136,7 +136,7 @@ def test_errors_of_partial_fit():
     new = FCCADiscretizer(FrozenEstimator(model))
     with pytest.raises(InvalidInputError, match="observe was called after partial_fit"):
         clone(new).partial_fit(X, y).observe(X)
-    with pytest.raises(InvalidInputError, match="A selection is measured on all rows"):
+    with pytest.raises(InvalidInputError, match="A selection is computed from all rows"):
         clone(new).set_params(selection=OptimalSelection(2)).partial_fit(X, y)
     with pytest.raises(InvalidInputError, match="y is None"):
         clone(new).partial_fit(X, None)

@@ -1,4 +1,4 @@
-"""Exact counterfactuals: the problem, the engine that solves it, and the results."""
+"""Exact counterfactuals of a classifier: the problem, its solution and the results."""
 
 from fcca.counterfactuals._counterfactual_sentences import (
     Move as Move,

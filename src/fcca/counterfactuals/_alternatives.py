@@ -1,4 +1,7 @@
-"""Further counterfactuals of a row, by searches with frozen features."""
+"""Find the second-cheapest counterfactual of a row, the third, and so on.
+
+They are found by searches in which some features are frozen, that is, may not change.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ NOTHING: Features = frozenset()
 
 
 class FrozenSearch(NamedTuple):
-    """A finished search: its frozen features and its result."""
+    """The result of a search for one row with frozen features.
+
+    The features in ``frozen`` may not change.
+    """
 
     frozen: Features
     at: int  # position among all searches
@@ -31,7 +37,10 @@ class FrozenSearch(NamedTuple):
 
 
 class Alternative(NamedTuple):
-    """One counterfactual of a row, or the status that ends the list."""
+    """One entry in the list of counterfactuals of a row.
+
+    The last entry may stand for the end of the list. Its status says why there is no further counterfactual.
+    """
 
     at: int  # position among all searches; -1 for the end of the list
     status: str
@@ -42,11 +51,29 @@ class Alternative(NamedTuple):
 
 @dataclass
 class Alternatives:
-    """Best-first enumeration of the counterfactuals of one row.
+    """List the counterfactuals of one row from the cheapest to the most expensive.
 
-    An open search covers all counterfactuals that leave its frozen features unchanged. Together, the open searches cover
-    all counterfactuals that do not contain the features of an earlier one. So the cheapest of them is the next one. Its
-    search is replaced with one search per changed feature, which freezes that feature too.
+    A search with frozen features finds the cheapest counterfactual that leaves these features unchanged. Its result is open
+    until it is listed. Together, the open results cover every counterfactual that does not change all the features of a
+    listed one. So the cheapest open result is listed next. It is then replaced by one search per feature that it changes;
+    each of these searches freezes one such feature more.
+
+    Attributes
+    ----------
+    row : int
+        Position of the row among all rows.
+    wanted : int
+        Position of the target class; -1 for any other class.
+    open : list
+        Heap of the results that are not yet listed, by cost.
+    asked : set
+        The sets of frozen features that have been searched.
+    given : list
+        For each listed counterfactual, the features that it changes.
+    closed : bool
+        Whether the list is complete.
+    proven : bool
+        Whether all counterfactuals listed so far are proven to be the cheapest ones.
     """
 
     row: int
@@ -63,7 +90,7 @@ class Alternatives:
     nodes: int = 0
 
     def add(self, search: FrozenSearch) -> None:
-        """Add the result of a search."""
+        """Store the result of a finished search."""
         self.done.append(search)
         if search.status == "unknown":
             self.unfinished.append(search.bound)
@@ -71,7 +98,11 @@ class Alternatives:
             heapq.heappush(self.open, (search.cost, len(search.moved), sorted(search.moved), search))
 
     def known(self, frozen: Features, bound: float) -> FrozenSearch | None:
-        """Find an earlier search that settles one with more frozen features."""
+        """Derive the result of a search from an earlier search, or return None.
+
+        An earlier search with fewer frozen features answers this one in two cases: if it was infeasible, or if its optimal
+        change leaves all the features in ``frozen`` unchanged.
+        """
         for search in self.done:
             if search.frozen <= frozen and (
                 search.status == "infeasible" or (search.status == "optimal" and not search.moved & frozen)
@@ -80,7 +111,11 @@ class Alternatives:
         return None
 
     def advance(self, n: int) -> list[tuple[Features, float]]:
-        """List counterfactuals until there are n. Return the searches needed for more, with known bounds."""
+        """List counterfactuals until there are ``n`` or a new search is needed.
+
+        Returns the searches to run before the list can be continued. Each is a pair of the features to freeze and a known
+        lower bound of the cost. The result is empty if the list is complete.
+        """
         while not self.closed and len(self.listed) < n:
             if not self.open:
                 self._close()
@@ -119,7 +154,7 @@ class Alternatives:
         self.given.append(search.moved)
 
     def _close(self) -> None:
-        """End the list with its status."""
+        """End the list with an entry whose status says why it ends."""
         bound = self._least_bound()
         self._append(-1, "unknown" if self.unfinished else "infeasible", bound)
         self.closed = True
@@ -140,9 +175,9 @@ def cheapest_alternatives(
     solve: Solve,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[Counterfactuals, NDArray[np.int64]]:
-    """Find up to n counterfactuals per row, with different features.
+    """Find up to ``n`` counterfactuals per row, with different features.
 
-    No counterfactual changes all features of an earlier one.
+    No counterfactual of a row changes all the features that an earlier one changes.
 
     Parameters
     ----------
@@ -154,15 +189,16 @@ def cheapest_alternatives(
         Largest number of counterfactuals per row.
     n_features : int
     solve : callable
-        Solves rows, given by positions in ``first``, with frozen features, given as one line of a mask each.
+        ``solve(positions, frozen)`` returns the cheapest counterfactuals of the rows at these positions in ``first``.
+        ``frozen`` is a mask of shape (n_positions, n_features) of the features that may not change.
     progress : callable, optional
         Called with the number of counterfactuals that are found or known not to exist.
 
     Returns
     -------
     found : Counterfactuals
-        The counterfactuals, row by row. A row with fewer than n has a last entry without a change. Its
-        status is ``infeasible`` if no further counterfactual exists, with proof, or ``unknown`` after a timeout.
+        The counterfactuals, row by row. A row with fewer than ``n`` counterfactuals has a last entry without a change. Its
+        status is ``infeasible`` if it is proven that no further counterfactual exists, or ``unknown`` after a timeout.
     number : ndarray
         1, 2, … within each row.
     """

@@ -1,4 +1,4 @@
-"""A batch of rows to change, with all inputs of a search."""
+"""A batch of rows, with all inputs of the search for counterfactuals."""
 
 from __future__ import annotations
 
@@ -22,35 +22,38 @@ ROWS_PER_PREDICT = 65_536
 
 
 def slices_of_rows(n: int) -> Iterator[slice]:
-    """Divide n rows into slices for ``predict``."""
+    """Divide ``n`` rows into slices, for separate calls of ``predict``."""
     return (slice(begin, min(n, begin + ROWS_PER_PREDICT)) for begin in range(0, n, ROWS_PER_PREDICT))
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows to change, and the inputs of the search.
+    """The rows to find counterfactuals for (points), and all inputs of the search.
 
     Attributes
     ----------
     rows : ndarray of shape (n_rows, n_features)
+        A table that contains the points.
     points : ndarray of shape (n_points,)
-        Positions of the rows to solve.
+        Positions in ``rows`` of the rows to find counterfactuals for.
     own_class, target : ndarray of shape (n_points,)
-        Positions in ``model.classes`` of the prediction and of the target. -1 stands for the cheapest other class.
+        The predicted class and the target class, as positions in ``model.classes``. A target of -1 is the other class that
+        is cheapest to reach.
     margin : ndarray of shape (n_points,)
         Score margin by which the target must win.
     limits : Limits
-        Compiled rules, with one line per point if they differ between points.
+        Compiled rules. Limits that depend on the row have one entry per point.
     problem : CounterfactualProblem
         The costs.
     plausibility : Plausibility or None
+        Required plausibility of the changed rows.
     space : SearchSpace or None
-        Cells for all points, if the model has trees.
+        Cells and trees for the search; None for linear models and MILPs.
     time_limit, time_limit_per_row : float
-        Seconds for all points and for each point.
+        Seconds for all points together, and for each point.
     n_threads : int
     progress : callable or None
-        Called with the number of solved points.
+        Called with the number of points finished so far.
     """
 
     rows: Floats
@@ -71,7 +74,10 @@ class Batch:
         return len(self.points)
 
     def per_point(self, which: NDArray[np.integer[Any]]) -> dict[str, Any]:
-        """Select the fields that differ between points."""
+        """Return the fields that differ between points (rows to change).
+
+        The result contains only the points at the positions ``which``.
+        """
         return {
             "rows": self.rows[self.points[which]],
             "points": np.arange(len(which)),
@@ -82,11 +88,14 @@ class Batch:
         }
 
     def of(self, which: NDArray[np.integer[Any]]) -> Batch:
-        """Select some points and their rows."""
+        """Return a batch with only some of the points (rows to change).
+
+        ``which`` holds the positions of these points. All rows that are not points are left out.
+        """
         return replace(self, **self.per_point(which))
 
     def arguments(self) -> dict[str, Any]:
-        """Return the arguments that all searches of the core share."""
+        """Return the arguments that all searches of the C++ core have in common."""
         names = ("rows", "points", "own_class", "target", "margin", "time_limit", "time_limit_per_row", "progress")
         lambdas = {name: getattr(self.problem, name) for name in ("lambda0", "lambda1", "lambda2")}
         return {name: getattr(self, name) for name in names} | lambdas

@@ -1,4 +1,4 @@
-"""Sentences such as ``approved if income rises from 2,100 to 2,340 and loans falls from 4 to 2``."""
+"""Write counterfactuals as sentences, such as ``approved if income rises from 2,100 to 2,340``."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ SMALLEST_PLAIN, LARGEST_PLAIN = 1e-5, 1e16
 
 
 class Move(NamedTuple):
-    """One changed feature.
+    """One changed feature of a counterfactual, as a sentence describes it.
 
     Attributes
     ----------
     feature : str
+        Name of the feature.
     origin, landing : float
-        NaN for a missing value.
+        Value before and after the change; NaN for a missing value.
     cut : float
-        The cut crossed last; NaN for models without cuts.
+        The cut of the classifier that the change crosses last; NaN for models without cuts.
     edge : float
-        End of the range of the data.
+        Smallest or largest training value: the one in the direction of the change.
     exact : bool
-        Whether to print the landing unrounded, because rounding might break a rule.
+        Whether to print the landing unrounded, because a rounded value might break a rule.
     labels : tuple of str, or None
-        For categories, the labels of the origin and the landing; None for a missing value.
+        The category labels before and after the change, with None for a missing value. For numbers, ``labels`` is None.
     """
 
     feature: str
@@ -53,12 +54,12 @@ def grouped(x: float) -> str:
 
 
 def _is_short(x: float) -> bool:
-    """Return True for a number with few digits."""
+    """Return True for a whole number, or a number with at most six digits."""
     return x.is_integer() or len(Decimal(repr(x)).normalize().as_tuple().digits) <= DIGITS_AS_GIVEN
 
 
 def shown_landing(move: Move) -> float:
-    """Round the landing to the fewest digits that keep the prediction."""
+    """Round the value after a change to the fewest digits that keep the prediction."""
     origin, landing, cut = move.origin, move.landing, move.cut
     if landing.is_integer() or move.exact or math.isnan(origin):
         return landing
@@ -73,7 +74,7 @@ def shown_landing(move: Move) -> float:
 
 
 def shown_origin(move: Move) -> float:
-    """Round the origin, but keep it distinct from the landing."""
+    """Round the value before a change, but not across the crossed cut."""
     origin, landing, cut = move.origin, move.landing, move.cut
     if _is_short(origin):
         return origin
@@ -88,12 +89,15 @@ def shown_origin(move: Move) -> float:
 
 @lru_cache(maxsize=4096)  # thousands of sentences use the same few names
 def feature_in_words(name: str) -> str:
-    """Format a column name for a sentence: on one line, and distinct from a value."""
+    """Format a column name for a sentence, on one line.
+
+    A name that looks like a number gets the word "column" in front.
+    """
     return f"column {name}" if re.fullmatch(r"[-+]?\d[\d.,]*", name) else printable(name)
 
 
 def move_in_words(move: Move) -> str:
-    """Describe one change.
+    """Describe the change of one feature in words.
 
     Examples: ``income rises from 2,100 to 2,340``, ``purpose changes from "car" to "tv"``,
     ``the missing income becomes 2,340``.
@@ -109,12 +113,15 @@ def move_in_words(move: Move) -> str:
 
 
 def _chained(parts: Sequence[str]) -> str:
-    """Join parts, with semicolons between more than two: numbers contain commas."""
+    """Join parts of a sentence with "and".
+
+    More than two parts are separated by semicolons, because numbers contain commas.
+    """
     return " and ".join(parts) if len(parts) <= 2 else f"{'; '.join(parts[:-1])}; and {parts[-1]}"
 
 
 def _proof(cost: float, bound: float) -> str:
-    """Describe the proven gap of a counterfactual that is not proven optimal."""
+    """Describe how much more than the cheapest counterfactual this one may cost."""
     if not bound > 0:
         return "not proven to be the cheapest"
     ratio = cost / bound
@@ -124,7 +131,7 @@ def _proof(cost: float, bound: float) -> str:
 
 
 def _rounded_up(x: float) -> int:
-    """Round up to a whole number, except for rounding errors."""
+    """Round up to a whole number, but ignore an excess of less than 1e-9."""
     return math.ceil(x - 1e-9)
 
 
@@ -148,13 +155,15 @@ def sentence(
     target : str or None
         Name of the class to reach; None for any other class.
     moves : sequence of Move
+        The changed features.
     cost, bound : float
+        Cost of the counterfactual, and a proven lower bound of the cheapest cost.
     number : int, default=1
-        Number of the counterfactual within its row.
+        Number of the counterfactual within its row: 1 for the cheapest, 2 for the next.
     probability : float, optional
         Required probability of the target.
     ruled : bool, default=False
-        Whether there are rules for the change.
+        Whether rules restrict the change.
     """
     within = "within the rules and the range of the data" if ruled else "within the range of the data"
     asked = "" if probability is None else f" with a probability of at least {plain(probability)}"

@@ -1,4 +1,4 @@
-"""Units of distance, from parameters and statistics of the training rows."""
+"""Compute the unit of distance of each column from parameters and training rows."""
 
 from __future__ import annotations
 
@@ -28,12 +28,15 @@ ROUNDING = 2.0**-40
 
 @dataclass(frozen=True)
 class ValueCounts:
-    """Distinct values of columns of numbers, with their weights; counts can be added.
+    """Distinct values of each numeric column, with the weight of their rows.
+
+    The sum ``a + b`` of two objects counts the rows of both.
 
     Attributes
     ----------
     values, weights : tuple of ndarray
-        Per feature, the sorted values without missing values, and the weight of their rows. Empty for categories.
+        One array per column: the sorted distinct values that are not missing, and the sum of the weights of the rows with
+        each value. The arrays of a column of categories are empty.
     """
 
     values: tuple[Floats, ...]
@@ -41,7 +44,7 @@ class ValueCounts:
 
     @classmethod
     def of(cls, X: Floats, is_number: Sequence[bool], weight: Floats | None) -> ValueCounts:
-        """Count the values of some rows."""
+        """Sum the weights of the rows of X by value, for each numeric column."""
         each = np.ones(len(X)) if weight is None else weight
         found = [
             _counted(x, each) if counts else _counted(x[:0], each[:0]) for x, counts in zip(X.T, is_number, strict=True)
@@ -69,18 +72,24 @@ def _counted(x: Floats, weight: Floats) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class BinCounts:
-    """Weights in equal bins of the range of every column of numbers; counts can be added.
+    """Histograms of the numeric columns, with equal bins between smallest and largest value.
+
+    The sum ``a + b`` of two objects counts the rows of both.
 
     Attributes
     ----------
     weights : ndarray of shape (n_features, N_BINS)
+        Sum of the weights of the rows in each bin.
     """
 
     weights: Floats
 
     @classmethod
     def of(cls, X: Floats, low: Floats, high: Floats, weight: Floats | None) -> BinCounts:
-        """Count the rows in each bin; zeros for columns without a range."""
+        """Compute the histograms of the columns of X between ``low`` and ``high``.
+
+        A column that is constant or has no range (NaN) gets zeros.
+        """
         weights = np.zeros((len(low), N_BINS))
         for j in np.flatnonzero(high > low).tolist():
             weights[j] = _binned(X[:, j], float(low[j]), float(high[j]), weight)
@@ -88,7 +97,7 @@ class BinCounts:
 
     @classmethod
     def of_values(cls, counted: ValueCounts, low: Floats, high: Floats) -> BinCounts:
-        """Count the rows in each bin, from the distinct values."""
+        """Compute the histograms from the distinct values of each column."""
         weights = np.zeros((len(low), N_BINS))
         for j, (values, weight) in enumerate(zip(counted.values, counted.weights, strict=True)):
             if high[j] > low[j] and len(values):
@@ -99,7 +108,10 @@ class BinCounts:
         return BinCounts(self.weights + other.weights)
 
     def mean_distances(self) -> Floats:
-        """Compute the mean distance of two rows in each column, in ranges; NaN without a range."""
+        """Compute the mean distance between two rows in each column.
+
+        The distance is a share of the column's range. It is NaN for a column without a range.
+        """
         total = self.weights.sum(axis=1, keepdims=True)
         upto = np.cumsum(self.weights, axis=1) / np.where(total > 0, total, np.nan)
         mean: Floats = 2 * (upto * (1 - upto)).sum(axis=1) / (N_BINS - 1)
@@ -117,7 +129,7 @@ def _binned(x: Floats, low: float, high: float, weight: Floats | None) -> Floats
 
 
 def check_columns_of_scale(scale: Scale, names: Sequence[str], is_number: Sequence[bool]) -> None:
-    """Check that a scale names columns of numbers only."""
+    """Check that a mapping given as ``scale`` names only numeric columns."""
     if isinstance(scale, str):
         return
     for name in scale:
@@ -125,13 +137,13 @@ def check_columns_of_scale(scale: Scale, names: Sequence[str], is_number: Sequen
             raise InvalidInputError(f"scale gives a unit for the unknown column {name!r}. The columns are {list(names)}.")
         if not is_number[list(names).index(name)]:
             raise InvalidInputError(
-                f"scale gives a unit for {name!r}, a column of categories. The distance of a change of category is "
-                "category_distance. Use a rule Cost to change the cost of one column."
+                f"scale gives a unit for {name!r}, but this column holds categories. category_distance is the distance of a "
+                "change of category. To change the cost of one column, use the rule fcca.constraints.Cost."
             )
 
 
 def check_not_far(table: Floats, cells: Cells, names: Sequence[str], is_number: Sequence[bool]) -> None:
-    """Check that no row is so far away that costs overflow."""
+    """Check that no row is so far from the training range that costs overflow."""
     low, high, distances = cells.box_low, cells.box_high, cells.distances
     with np.errstate(over="ignore", invalid="ignore"):
         unit = np.where(high > low, high - low, 1.0)
@@ -148,11 +160,11 @@ def check_not_far(table: Floats, cells: Cells, names: Sequence[str], is_number: 
 
 
 def check_scale_of_model(scale: Scale, *, is_linear: bool) -> None:
-    """Check that only trees are used with ranks."""
+    """Check that ``scale="rank"`` is not used with a linear classifier."""
     if scale == "rank" and is_linear:
         raise UnsupportedModelError(
-            "scale='rank' is for classifiers made of trees. For a linear classifier, costs by rank are not linear between "
-            "two values. Use 'range', 'mad' or a unit per column."
+            "scale='rank' needs a classifier made of trees. For a linear classifier, fcca cannot minimize costs by rank, "
+            "because they are not linear in the values. Use 'range', 'mad' or a unit per column."
         )
 
 
@@ -165,20 +177,21 @@ def measured(
     values: ValueCounts | None = None,
     bins: BinCounts | None = None,
 ) -> Distances:
-    """Build the distances from parameters and statistics.
+    """Compute the units of distance of all columns.
 
     Parameters
     ----------
-    scale : str or mapping
-    category_distance : float or "auto"
-        "auto" needs the values or the bins. Without both, it is 1.
+    scale, category_distance
+        As in :class:`CounterfactualProblem`. The category distance "auto" is computed from ``values`` or ``bins``. If both
+        are None, it is 1.
     cells : Cells
-        Cells with observed training rows.
+        Cells that have observed the training rows. They give the range of each column.
     names : sequence of str
         Names of the columns.
     values : ValueCounts, optional
-        Needed for "mad" and "rank".
+        Distinct values of the training rows. Needed for the scales "mad" and "rank".
     bins : BinCounts, optional
+        Histograms of the training rows.
     """
     low, high = cells.box_low, cells.box_high
     distances = Distances()
@@ -207,14 +220,17 @@ def _named_units(scale: Mapping[str, float], names: Sequence[str], low: Floats, 
     unit = np.array([float(scale.get(name, width[j])) for j, name in enumerate(names)])
     for j in np.flatnonzero(width / unit > LARGEST).tolist():
         raise InvalidInputError(
-            f"scale gives the unit {unit[j]:g} for {names[j]!r} with a range of {width[j]:g}, so distances are too large. "
-            "Give a larger unit."
+            f"scale gives the unit {unit[j]:g} for {names[j]!r}, but the range of this column is {width[j]:g}. Distances "
+            "would be too large to compute. Give a larger unit."
         )
     return unit
 
 
 def _deviations(counted: ValueCounts, low: Floats, high: Floats) -> Floats:
-    """Compute median absolute deviations; if 0 the mean deviation, and 1 for a constant."""
+    """Compute the median absolute deviation of each numeric column.
+
+    If the median is 0, the mean absolute deviation is used instead. A constant column gets 1, a column without values too.
+    """
     unit = _width(low, high)
     for j, (values, weights) in enumerate(zip(counted.values, counted.weights, strict=True)):
         if len(values) < 2:
@@ -228,14 +244,21 @@ def _deviations(counted: ValueCounts, low: Floats, high: Floats) -> Floats:
 
 
 def _median(values: Floats, weights: Floats) -> float:
-    """Compute the weighted median of sorted values; the mean of the two middle values if tied."""
+    """Compute the weighted median of sorted values.
+
+    If exactly half of the weight is up to a value, the median is the mean of this value and the next one.
+    """
     upto = np.round(np.cumsum(weights) / weights.sum() / ROUNDING) * ROUNDING
     lower, upper = np.searchsorted(upto, 0.5, side="left"), np.searchsorted(upto, 0.5, side="right")
     return float(values[lower]) / 2 + float(values[min(int(upper), len(values) - 1)]) / 2
 
 
 def _ranks(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Compute mid-ranks from 0 to 1."""
+    """Compute the ranks of sorted values, scaled from 0 to 1.
+
+    Rows with equal values share the middle of their ranks. Returns the values and their ranks; both are empty for a column
+    with fewer than two distinct values.
+    """
     if len(values) < 2:
         return values[:0], weights[:0]
     middle = np.cumsum(weights) - weights / 2
@@ -247,10 +270,11 @@ def _ranks(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
 def _typical_distance(
     distances: Distances, bins: BinCounts | None, values: ValueCounts | None, low: Floats, high: Floats
 ) -> float:
-    """Compute the mean distance of two rows over columns of numbers.
+    """Compute the category distance "auto".
 
-    Constant columns do not count. Without other columns it is 1. It is rounded to two digits, so that the order of
-    summation does not matter.
+    It is the mean distance between two training rows in one numeric column. The mean is taken over all pairs of rows and
+    all numeric columns that are not constant. Without such columns, it is 1. The result is rounded to two digits, so that
+    it does not depend on the order of summation.
     """
     if bins is None:
         return 1.0

@@ -1,4 +1,4 @@
-"""The engine: chooses a search, runs it, and checks every result with the classifier."""
+"""The counterfactual engine: chooses a search, runs it, and checks results with ``predict``."""
 
 from __future__ import annotations
 
@@ -44,20 +44,19 @@ BEYOND_ANY_SCORE = 1e300
 
 
 class CounterfactualEngine:
-    """Exact counterfactuals of one fitted classifier.
+    """Compute exact counterfactuals of one fitted classifier.
 
-    The model decides the search: a knapsack if every tree tests one feature, a fixed-charge search for linear models,
-    and branch and bound for all others.
+    The kind of model determines the search: a knapsack if every tree tests one feature, a fixed-charge search for linear
+    models, and branch and bound for all other models.
 
     Parameters
     ----------
     estimator : fitted classifier
         Anything that :func:`fcca.read_model` reads.
     problem : CounterfactualProblem
-        Costs and margin.
+        Costs of a change, and the score margin by which another class must win.
     method : {"search", "milp"}, default="search"
-        "milp" solves tree ensembles with HiGHS. It is far slower and independent of the search. It supports categories,
-        missing values and all rules, but not plausibility.
+        "milp" solves tree ensembles with HiGHS: far slower than the search, independent of it, and without plausibility.
     like : array-like or data frame, optional
         A raw table with the columns of the training data. It provides category labels that the classifier does not keep.
     model : Model, optional
@@ -65,9 +64,9 @@ class CounterfactualEngine:
 
     Notes
     -----
-    All tables are float64, with the codes of ``model.columns`` for categories. Call :meth:`observe` with the training
-    rows, in one or more chunks, before :meth:`solve`. They define the range of the data, the scale of the costs and the
-    values that moves end at. :meth:`solve` measures distances on the kept rows, unless :meth:`measure` was called.
+    All tables are float64, with the codes of ``model.columns`` for categories. Call :meth:`observe` with the training rows,
+    in one or more chunks, before :meth:`solve`. They define the range of the data and the values at which changes end.
+    Without an earlier call of :meth:`measure`, they also define the units of distance; then the rows must be kept.
     """
 
     def __init__(
@@ -97,29 +96,29 @@ class CounterfactualEngine:
         elif isinstance(self.model, LinearModel):
             self.cells = Cells.from_cuts([np.empty(0)] * self.model.n_features)
         else:
-            raise UnsupportedModelError(f"There is no search for a {type(self.model).__name__}.")
+            raise UnsupportedModelError(f"Expected a TreeEnsemble or a LinearModel, got a {type(self.model).__name__}.")
         check_scale_of_model(problem.scale, is_linear=not self.has_cuts)
         self.cells.distances = self._unmeasured
 
     @property
     def has_cuts(self) -> bool:
-        """True for a model with cuts; a linear model has none."""
+        """True for a tree ensemble, whose splits are cuts; False for a linear model."""
         return self.tables is not None
 
     @property
     def takes_missing(self) -> bool:
-        """True if the model takes missing values."""
+        """True if the model accepts missing values."""
         return getattr(self.model, "missing_left", None) is not None or getattr(self.model, "missing", None) is not None
 
     @property
     def is_number(self) -> list[bool]:
-        """Per column, True for numbers and False for categories."""
+        """One entry per column: True for a numeric column, False for categories."""
         columns = self.model.columns
         return [True] * self.model.n_features if columns is None else (~columns.is_category).tolist()
 
     @property
     def _unmeasured(self) -> Distances | None:
-        """Distances before any row is known; None if they depend on the rows."""
+        """The units of distance if no training rows are needed for them, else None."""
         scale, unordered = self.problem.scale, self.problem.category_distance
         return Distances(unordered=unordered) if scale == "range" and not isinstance(unordered, str) else None
 
@@ -131,18 +130,18 @@ class CounterfactualEngine:
         *,
         compare: bool = True,
     ) -> CounterfactualEngine:
-        """Measure the units of distance; return self.
+        """Compute the units of distance from statistics of the training rows; return self.
 
         Parameters
         ----------
         names : sequence of str
             Names of the columns.
         values : ValueCounts, optional
-            Required for scale "rank" and "mad".
+            Required for the scales "rank" and "mad".
         bins : BinCounts, optional
-            Required for category_distance "auto" if there are no values.
+            Required for the category distance "auto" if ``values`` is None.
         compare : bool, default=True
-            Whether to measure category_distance "auto". Otherwise it is 1.
+            Whether to compute the category distance "auto" from the rows. If False, the distance "auto" is 1.
         """
         problem = self.problem
         check_columns_of_scale(problem.scale, names, self.is_number)
@@ -152,17 +151,17 @@ class CounterfactualEngine:
         return self
 
     def measure_rows(self, names: Sequence[str]) -> CounterfactualEngine:
-        """Measure the units of distance on the kept rows; return self."""
+        """Compute the units of distance from the kept training rows; return self."""
         return self.measure(names, ValueCounts.of(np.concatenate(self.training.rows()), self.is_number, None))
 
     @property
     def category_distance(self) -> float:
-        """Distance of a change of category, after the measurement."""
+        """Distance of a change of category; known after :meth:`measure`."""
         assert self.cells.distances is not None
         return self.cells.distances.unordered
 
     def _coded(self, X: Floats) -> Floats:
-        """Replace missing categories with their code, which follows the last category."""
+        """Replace missing categories with their code: the number of categories in the column."""
         for j, cell in self.cells.code_cell.items():
             missing = np.isnan(X[:, j])
             if missing.any():
@@ -171,13 +170,13 @@ class CounterfactualEngine:
         return X
 
     def observe(self, X: Floats, *, keep: bool = True) -> None:
-        """Observe training rows.
+        """Update ranges, category counts and examples with training rows.
 
         Parameters
         ----------
         X : ndarray of shape (n_rows, n_features)
         keep : bool, default=True
-            Keep a reference to the rows. Rules between columns and plausibility need them.
+            Keep a reference to the rows. Rules between columns and plausibility need the rows.
         """
         X = self._coded(X)
         if not keep:
@@ -196,7 +195,7 @@ class CounterfactualEngine:
         return list(self.model.effects) if isinstance(self.model, LinearModel) else []
 
     def observations(self) -> Observations:
-        """Return the observations without the rows."""
+        """Return the statistics of all observed training rows, without the rows."""
         cells, known = self.cells, self.training
         return Observations(
             cells.smallest,
@@ -208,7 +207,7 @@ class CounterfactualEngine:
         )
 
     def fresh(self) -> CounterfactualEngine:
-        """Return an engine that has observed no rows and keeps none."""
+        """Copy the engine without its training rows and their statistics."""
         nowhere = np.full(len(self.cells.smallest), np.nan)
         nothing = {j: np.zeros(len(count)) for j, count in self.cells.code_count.items()}
         none = np.empty((0, self.model.n_features))
@@ -218,15 +217,15 @@ class CounterfactualEngine:
     def knowing(
         self, seen: Observations, medians: Mapping[int, float] | None = None, rows: Floats | None = None
     ) -> CounterfactualEngine:
-        """Return an engine with the given observations of training rows.
+        """Copy the engine with the given statistics of training rows.
 
         Parameters
         ----------
         seen : Observations
         medians : mapping of int to float, optional
-            Medians of columns of numbers with missing values.
+            Medians of the numeric columns with missing values, by column.
         rows : ndarray of shape (n_rows, n_features), optional
-            The rows. A reference to them is kept.
+            The training rows. A reference to them is kept.
         """
         engine = copy(self)
         engine.cells = replace(
@@ -243,7 +242,7 @@ class CounterfactualEngine:
         return engine
 
     def scores(self, X: Floats) -> Floats:
-        """Compute the scores of the neutral model."""
+        """Compute the scores of ``model``, which was read from the classifier."""
         if isinstance(self.tables, AdditiveTables):
             # The two summations differ in the last digit, so the choice depends on the row alone.
             has_missing = np.isnan(X).any(axis=1) if self.takes_missing else np.zeros(len(X), dtype=bool)
@@ -259,11 +258,11 @@ class CounterfactualEngine:
         return scores
 
     def predict(self, X: Floats) -> NDArray[np.generic]:
-        """Predict with the classifier itself."""
+        """Predict rows with the ``predict`` method of the classifier."""
         return np.concatenate([self._predicted(X[chunk]) for chunk in slices_of_rows(len(X))])
 
     def given(self, X: Floats) -> Any:
-        """Convert rows to the form that the classifier was fitted on."""
+        """Convert encoded rows to the kind of table that the classifier was fitted on."""
         return as_fitted_on(self.estimator, X, columns=self.model.columns)
 
     def _predicted(self, X: Floats) -> NDArray[np.generic]:
@@ -276,7 +275,7 @@ class CounterfactualEngine:
         return np.asarray(found).ravel()  # flat: CatBoost returns a column for many classes
 
     def class_index(self, labels: NDArray[np.generic]) -> NDArray[np.int32]:
-        """Return positions in ``model.classes``, -1 for unknown labels."""
+        """Find the positions of labels in ``model.classes``; -1 for unknown labels."""
         classes = self.model.classes
         order = np.argsort(classes)
         position = np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)
@@ -284,10 +283,13 @@ class CounterfactualEngine:
         return np.where(classes[found] == labels, found, -1).astype(np.int32)
 
     def plausibility(self, share: float) -> Plausibility:
-        """Fit an isolation forest for plausibility; ``share`` of the rows may be less plausible."""
+        """Fit an isolation forest on the training rows, as a measure of plausibility.
+
+        A counterfactual must be at least as plausible as a share ``share`` of the training rows.
+        """
         if isinstance(self.model, LinearModel):
             raise UnsupportedModelError(
-                f"plausibility is for tree ensembles; {type(self.estimator).__name__} is linear. Leave it out."
+                f"plausibility needs a tree ensemble, but {type(self.estimator).__name__} is linear. Leave out plausibility."
             )
         return Plausibility.fit(np.concatenate(self.training.rows()), self.forest.n_codes, share)
 
@@ -313,16 +315,16 @@ class CounterfactualEngine:
         ----------
         X : ndarray of shape (n_rows, n_features)
         points : ndarray of shape (n_points,)
-            Positions of the rows to solve.
+            Positions of the rows for which a counterfactual is searched.
         own_class : ndarray of shape (n_points,)
             Predictions of these rows, as positions in ``model.classes``.
         feature_names : sequence of str
         target : ndarray of shape (n_points,), optional
-            The class to reach, as a position in ``model.classes``. -1 and None stand for the cheapest other class.
+            The class to reach, as a position in ``model.classes``. -1 or None: the other class that is cheapest to reach.
         margin : ndarray of shape (n_points,), optional
             Score margin by which the target must win. Default: the margin of the problem.
         limits : Limits, optional
-            Compiled rules for the changes, with one line per point if they differ between points.
+            Compiled rules for the changes. Limits that depend on the row have one entry per point.
         plausibility : Plausibility, optional
             Required plausibility of the changed rows.
         n_jobs : int, optional
@@ -330,7 +332,7 @@ class CounterfactualEngine:
         time_limit, time_limit_per_row : float, optional
             Seconds for all points together and for each point. The status shows which results are proven.
         progress : callable, optional
-            Called with the number of solved points.
+            Called with the number of points finished so far.
         """
         if self.cells.distances is None:
             self.measure_rows(feature_names)
@@ -356,7 +358,7 @@ class CounterfactualEngine:
         return replace(found, feature_names=tuple(feature_names))
 
     def solve_here(self, batch: Batch) -> Counterfactuals:
-        """Solve a batch in this process, by threads."""
+        """Find the counterfactuals of a batch in this process, with threads."""
         X, points, limits = batch.rows, batch.points, batch.limits
         groups: tuple[OneHotGroup, ...] = () if batch.space is None else batch.space.groups
         found = self._solve_by_milp(batch) if self.method == "milp" else self._search(batch)
@@ -388,7 +390,7 @@ class CounterfactualEngine:
     def _prepared(
         self, X: Floats, points: NDArray[np.int64], limits: Limits, plausibility: Plausibility | None
     ) -> SearchSpace | None:
-        """Build the search space for all points; None for models without trees."""
+        """Build the cells and trees to search; None for linear models and MILPs."""
         if self.method == "milp":
             self._check_milp(plausibility)
         if self.method == "milp" or isinstance(self.model, LinearModel):
@@ -396,7 +398,7 @@ class CounterfactualEngine:
         return self._space(self._coded(X), points, limits, plausibility)
 
     def _search(self, batch: Batch) -> Answers:
-        """Run the search for this kind of model."""
+        """Run the search that fits the kind of model."""
         # In the core, the boundary between two classes is at 0.
         boundary = np.clip(self.model.boundary, -BEYOND_ANY_SCORE, BEYOND_ANY_SCORE) if self.model.n_outputs == 1 else 0.0
         if isinstance(self.model, LinearModel):
@@ -434,7 +436,7 @@ class CounterfactualEngine:
         return Answers(*found)
 
     def _space(self, X: Floats, points: NDArray[np.int64], limits: Limits, plausibility: Plausibility | None) -> SearchSpace:
-        """Build the search space for the missing values and rules."""
+        """Build the cells and trees to search, given missing values and rules."""
         assert self.tables is not None
         has_missing: Bools = np.zeros(self.model.n_features, dtype=bool)
         if self.takes_missing:  # column by column: the table may be large
@@ -452,7 +454,7 @@ class CounterfactualEngine:
         )
 
     def _rule_cuts(self, limits: Limits) -> dict[int, Floats]:
-        """Return the further cuts of columns under rules between columns."""
+        """Choose additional cuts for the columns that rules between columns mention."""
         return {j: candidate_cuts(self.training.column(j), self.cells.cuts_of(j)) for j in sorted(limits.columns_between)}
 
     def _fill_near(self, limits: Limits) -> Floats | None:
@@ -467,7 +469,7 @@ class CounterfactualEngine:
 
     def _check_milp(self, plausibility: Plausibility | None) -> None:
         if not isinstance(self.model, TreeEnsemble):
-            raise UnsupportedModelError(f"method='milp' is for tree ensembles; {type(self.estimator).__name__} is linear.")
+            raise UnsupportedModelError(f"method='milp' needs a tree ensemble; {type(self.estimator).__name__} is linear.")
         if plausibility is not None:
             raise UnsupportedModelError("method='milp' does not support plausibility. Leave it out, or use method='search'.")
 
@@ -483,7 +485,7 @@ class CounterfactualEngine:
     # --- the check by the classifier ----------------------------------------------------------------------------------
 
     def _verified(self, X: Floats, found: Counterfactuals) -> Counterfactuals:
-        """Mark counterfactuals that ``predict`` does not confirm as unverified."""
+        """Set the status 'unverified' for counterfactuals that ``predict`` does not confirm."""
         wrong = np.zeros(len(found), dtype=bool)
         answered = np.flatnonzero(found.is_status("optimal", "feasible"))
         for chunk in slices_of_rows(len(answered)):

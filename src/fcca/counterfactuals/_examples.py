@@ -1,4 +1,4 @@
-"""Training rows from which a search may start."""
+"""A sample of training rows, which the tree search uses to find first solutions."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ ROWS_AT_A_TIME = 65_536
 
 
 class Examples:
-    """A sample of the observed rows.
+    """A sample of at most 256 training rows in different cells.
 
-    The sample depends on the cells of the rows alone. The order of the rows, the chunks and the units of the columns do not
-    matter.
+    Each row gets a number: a hash of the cells that contain its values. The sample consists of the rows with the smallest
+    numbers. So it does not depend on the order of the rows, on the chunks or on the units of the columns.
     """
 
     def __init__(self, n_features: int) -> None:
@@ -25,7 +25,7 @@ class Examples:
         self.rows = np.empty((0, n_features))
 
     def observe(self, rows: NDArray[np.float64], cells: NDArray[np.int32]) -> None:
-        """Observe training rows and their cells."""
+        """Add training rows to the sample, given the cells of their values."""
         for begin in range(0, len(cells), ROWS_AT_A_TIME):
             chunk = slice(begin, begin + ROWS_AT_A_TIME)
             number = (cells[chunk].astype(np.uint64) * self._multipliers).sum(axis=1, dtype=np.uint64)
@@ -34,7 +34,7 @@ class Examples:
             self.take(number, rows[chunk])
 
     def take(self, numbers: NDArray[np.uint64], rows: NDArray[np.float64]) -> None:
-        """Observe rows with known hash numbers."""
+        """Add rows to the sample whose hash numbers are already known."""
         smallest, first = np.unique(np.concatenate([self.numbers, numbers]), return_index=True)
         kept = first[:MOST_EXAMPLES]
         is_old = kept < len(self.numbers)

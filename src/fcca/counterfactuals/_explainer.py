@@ -1,4 +1,4 @@
-"""CounterfactualExplainer: the cheapest changes of rows that flip their predictions."""
+"""CounterfactualExplainer: the cheapest changes that flip the predictions of rows."""
 
 from __future__ import annotations
 
@@ -40,21 +40,23 @@ FITTED_ON, GIVEN_BEFORE = "the classifier was fitted on", "the explainer was giv
 
 @dataclass(frozen=True)
 class Request:
-    """Rows, targets and rules of one call of ``explain``.
+    """The checked and encoded arguments of one call of ``explain``.
 
     Attributes
     ----------
     table : ndarray of shape (n_rows, n_features)
-        The rows, with categories as codes.
+        The rows to explain, with categories as codes.
     labels : ndarray of shape (n_rows,)
-        Names of the rows.
+        Names of the rows, such as the index of a data frame.
     own, wanted : ndarray of shape (n_rows,)
-        Positions of the predictions and of the target classes; -1 for any other class.
+        The predicted class and the target class, as positions in ``classes``. A target of -1 is any other class.
     margin : ndarray of shape (n_rows,)
+        Score margin by which the target class must win.
     probability : float or None
+        Required probability of the target class.
     rules : tuple of Constraint
     limits : Limits or None
-        The compiled rules.
+        The rules, compiled for these rows.
     began : float
         Start of the call, by ``perf_counter``.
     """
@@ -71,40 +73,41 @@ class Request:
 
 
 class CounterfactualExplainer:
-    """Exact counterfactuals of single rows, with proof.
+    """Find the cheapest changes that flip the predictions of single rows, with proof.
 
     Parameters
     ----------
     classifier : fitted classifier
-        Anything that :func:`fcca.read_model` reads, and trained boosters of XGBoost, LightGBM and CatBoost. It is not
-        changed.
+        Anything that :func:`fcca.read_model` reads, and trained boosters of XGBoost, LightGBM and CatBoost. The classifier
+        is not changed.
     X : array-like or data frame of shape (n_rows, n_features)
-        Training data, or data like it. Distances are measured on X, and a change stays inside its range. The classifier's
-        cuts divide a column into cells. A feature that moves into another cell ends at the nearest value of X in it, or in
-        the middle of an empty cell. A linear classifier has no cuts: a change stops at its decision boundary.
+        Training data, or data like it. X gives the units of distance, and a change stays inside the range of X. The cuts of
+        the classifier divide a column into cells. A feature that moves into another cell ends at the nearest value of X in
+        that cell, or in the middle of an empty cell. A linear classifier has no cuts: changes end at the decision boundary.
     lambda0, lambda1, lambda2 : float, default=0.1, 1.0 and 0.0
         Cost of a change: ``lambda0`` per changed feature, ``lambda1`` times the distance and ``lambda2`` times its square.
     scale : {"range", "rank", "mad"} or mapping of column names to units, default="range"
-        Unit of distance for numbers. "range": the range of X. "rank": the difference between the lowest and the highest
-        rank of X, for classifiers made of trees; ranks are linear between the values of X. "mad": the median absolute
-        deviation of X, or the mean absolute deviation if the median is 0. A mapping such as ``{"income": 1000}``: these
-        units, and the range for the other columns.
+        Unit of distance of a numeric column. "range": largest minus smallest value in X. "rank": highest minus lowest rank
+        in X, for classifiers made of trees; ranks are linear between the values of X. "mad": the median absolute deviation
+        in X, or the mean absolute deviation if the median is 0. A mapping such as ``{"income": 1000}`` gives the unit of
+        each column; columns that are not in the mapping use "range".
     category_distance : float or "auto", default="auto"
         Distance of a change without direction: another category, a filled-in missing value, a switch of a one-hot group.
-        "auto" is the mean distance of two rows of X over the columns of numbers, rounded to two digits. It is 1 if there
-        are no such columns. A rule :class:`fcca.constraints.Cost` changes the cost of one column.
+        "auto" is the mean distance between two rows of X in one numeric column, rounded to two digits. The mean is taken
+        over all pairs of rows and all numeric columns that vary; without such columns, it is 1. A rule
+        :class:`fcca.constraints.Cost` changes the cost of one column.
     margin : float or str, default=1e-4
-        Score margin by which the target class must win, or a share of the range of scores, such as ``"10%"``. That is a
-        share of the votes for a forest. For boosting and linear models, it is a share of the distance between the 5th and
-        the 95th percentile of the scores of X. A margin makes counterfactuals robust (:mod:`fcca.robustness`).
+        Score margin by which the target class must win, or a share of the range of scores, such as ``"10%"``. For a
+        forest, that is a share of the votes. For boosting and linear models, the range is from the 5th to the 95th
+        percentile of the scores of X. A larger margin gives more robust counterfactuals (:mod:`fcca.robustness`).
     decision_threshold : float, default=None
         For two classes: predict the second class if its probability is at least this threshold. None uses the classifier's
         ``predict``.
     constraints : list of Constraint, default=None
         Rules of :mod:`fcca.constraints` for every counterfactual. Rules given to :meth:`explain` apply as well.
     plausibility : float, default=None
-        A share of X, such as 0.1. An isolation forest fitted on X must find every counterfactual at least as plausible as
-        this share of X. Only for tree ensembles. It makes the search ten to a hundred times slower.
+        A share of the rows of X, such as 0.1. An isolation forest fitted on X must find every counterfactual at least as
+        plausible as this share of the rows. Only for tree ensembles. The search becomes ten to a hundred times slower.
     n_jobs : int, default=None
         Number of threads. None is 1, -1 is all cores. Inside ``joblib.parallel_config`` with a backend of processes, such
         as ``"loky"`` or ``"dask"``, it is the number of processes. The result does not depend on it.
@@ -191,7 +194,7 @@ class CounterfactualExplainer:
             self._plausibility = self.engine.plausibility(float(plausibility))
 
     def _read(self, X: Any, problem: CounterfactualProblem) -> Floats:
-        """Read the classifier and encode the data; set the engine and the columns."""
+        """Read the classifier, set the engine and the columns, and return X encoded."""
         check_column_names(X, numbers=True)
         known = getattr(self.classifier, "feature_names_in_", None)
         names, n_given = column_names(X), _n_columns(X)
@@ -224,15 +227,15 @@ class CounterfactualExplainer:
         n: int = 1,
         constraints: Iterable[Constraint] | None = None,
     ) -> Explanations:
-        """Find the cheapest changes of some rows.
+        """Find the cheapest changes that flip the predictions of the given rows.
 
         Parameters
         ----------
         X : array-like, data frame or Series
-            Rows to explain, or one row. It has the same columns as the data given to the explainer.
+            Rows to explain, or one row, with the same columns as the X given to the explainer.
         target : label or array-like of labels, default=None
-            The class to reach, one label for all rows or one per row. None is the cheapest other class. A row that is
-            already predicted as the target has a counterfactual of cost 0.
+            The class to reach, one label for all rows or one per row. None: the other class that is cheapest to reach. A
+            row that is already predicted as the target has a counterfactual of cost 0.
         target_probability : float, default=None
             For two classes: minimum probability of the target after the change. For classifiers without ``predict_proba``,
             the probability is the logistic function of the decision function.
@@ -240,9 +243,9 @@ class CounterfactualExplainer:
             Maximum number of counterfactuals per row. Each further counterfactual is the cheapest one that does not change
             all the features of any earlier one. With n above 1, each row takes several searches: consider a time limit.
         constraints : list of Constraint, default=None
-            Further rules of :mod:`fcca.constraints`, besides the rules of the explainer. Rules restrict changes only: an
-            unchanged value is accepted even if it violates a rule. ``broken_rules`` of the result lists the rules that
-            the given rows violate.
+            Rules of :mod:`fcca.constraints` that hold in addition to the rules of the explainer. Rules restrict changes
+            only: an unchanged value is accepted even if it violates a rule. ``broken_rules`` of the result lists the rules
+            that the given rows violate.
 
         Returns
         -------
@@ -285,7 +288,7 @@ class CounterfactualExplainer:
         frozen: NDArray[np.bool_] | None,
         progress: Progress | None = None,
     ) -> Counterfactuals:
-        """Search for the cheapest changes of some rows, with further frozen features."""
+        """Find the counterfactuals of the requested ``rows``, without changing ``frozen`` features."""
         left = None if self.time_limit is None else max(0.0, self.time_limit - (perf_counter() - request.began))
         found = self.engine.solve(
             request.table,
@@ -304,7 +307,7 @@ class CounterfactualExplainer:
         return self._checked(request, found)
 
     def _limits(self, rules: tuple[Constraint, ...], table: Floats) -> Limits | None:
-        """Check the rules and compile them for some rows."""
+        """Check the rules and compile them for the rows of ``table``."""
         if not rules:
             return None
         low, high = self.engine.cells.box_low, self.engine.cells.box_high
@@ -313,7 +316,7 @@ class CounterfactualExplainer:
     # --- arguments ----------------------------------------------------------------------------------------------------
 
     def encode_rows(self, X: Any) -> tuple[Floats, NDArray[Any]]:
-        """Check and encode rows; return them with the row labels."""
+        """Check and encode rows; return the encoded table and the row labels."""
         check_column_names(X, numbers=True)
         labels, names = _row_labels(X), column_names(X)
         if isinstance(X, pd.Series):
@@ -327,7 +330,7 @@ class CounterfactualExplainer:
         return table, np.arange(len(table)) if labels is None else labels
 
     def _wanted(self, target: Any, own: Codes) -> Codes:
-        """Return the positions of the target classes; -1 for any other class."""
+        """Convert ``target`` to positions in ``classes``; -1 stands for any other class."""
         n_rows = len(own)
         if target is None:
             return 1 - own if len(self.classes) == 2 else np.full(n_rows, ANY_OTHER_CLASS, dtype=np.int32)
@@ -351,7 +354,7 @@ class CounterfactualExplainer:
         return hasattr(self.classifier, "predict_proba")
 
     def _own_probabilities(self, X: Floats) -> Floats:
-        """Compute probabilities by ``predict_proba``, or by the logistic function of the scores."""
+        """Compute class probabilities by ``predict_proba``, or from the scores without it."""
         given = self.engine.given(X)
         if self._has_probabilities:
             with reproducible_predictions():
@@ -364,11 +367,11 @@ class CounterfactualExplainer:
         return probabilities(self.engine.model.link, np.asarray(score, dtype=np.float64).ravel())
 
     def _probability_of(self, X: Floats, codes: Codes) -> Floats:
-        """Compute the probability of one class per row."""
+        """Compute, for each row of X, the probability of the class ``codes[row]``."""
         return self._own_probabilities(X)[np.arange(len(X)), codes]
 
     def _probability_margins(self, probability: float, wanted: Codes) -> Floats:
-        """Compute the score margins for a probability of the target."""
+        """Compute the score margins at which the target reaches the probability."""
         _check_real("target_probability", probability)
         if not 0 < probability < 1:
             raise InvalidInputError(f"target_probability must be between 0 and 1, got {probability!r}.")
@@ -381,7 +384,7 @@ class CounterfactualExplainer:
         return margin
 
     def _checked(self, request: Request, found: Counterfactuals) -> Counterfactuals:
-        """Mark counterfactuals that break a rule or miss the probability as unverified."""
+        """Mark counterfactuals as unverified if they break a rule or miss the probability."""
         answered = np.flatnonzero(found.is_status("optimal", "feasible"))
         if len(answered) == 0 or (not request.rules and request.probability is None):
             return found
@@ -397,7 +400,7 @@ class CounterfactualExplainer:
     # --- results ------------------------------------------------------------------------------------------------------
 
     def _without_search(self, request: Request) -> tuple[Counterfactuals, NDArray[np.int64]]:
-        """Solve the rows that need no search, and return the positions of the other rows too."""
+        """Answer rows that are at their target or cannot reach it; list the other rows."""
         there = request.own == request.wanted
         if request.probability is not None and there.any():
             rows = np.flatnonzero(there)
@@ -440,8 +443,8 @@ class CounterfactualExplainer:
         )
         if unverified := found.counts().get("unverified", 0):
             warnings.warn(
-                f"{unverified} of {len(found)} counterfactuals were not confirmed by the classifier or break a rule. They "
-                "have the status 'unverified'.",
+                f"{unverified} of {len(found)} counterfactuals were not confirmed by the classifier's predict, or break a "
+                "rule. They have the status 'unverified'.",
                 UnverifiedCounterfactualWarning,
                 stacklevel=3,
             )
@@ -459,7 +462,7 @@ class CounterfactualExplainer:
 
 
 def _n_columns(X: Any) -> int | None:
-    """Number of columns of a table; None for anything else."""
+    """Return the number of columns of a table; None for anything else."""
     try:
         shape: tuple[int, ...] = X.shape if hasattr(X, "shape") else np.shape(X)
     except ValueError:  # lists of different lengths
@@ -468,7 +471,7 @@ def _n_columns(X: Any) -> int | None:
 
 
 def _is_flat(X: Any) -> bool:
-    """Return True for a single row."""
+    """Return True if X is a single row of plain values."""
     return X.ndim == 1 if hasattr(X, "ndim") else not any(np.ndim(entry) for entry in X)
 
 

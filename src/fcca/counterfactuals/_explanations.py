@@ -1,4 +1,4 @@
-"""Explanations: the counterfactuals of some rows, as frames, sentences and notes."""
+"""Explanations: counterfactuals with their rows, as data frames, sentences and notes."""
 
 from __future__ import annotations
 
@@ -28,34 +28,35 @@ class Explanations(Counterfactuals):
     rows : ndarray of shape (n_answers,)
         Row of each counterfactual, as a position in the given table.
     answer : ndarray of shape (n_answers,)
-        Number of the counterfactual within its row: 1 for the cheapest, 2 for the next. A row with fewer than ``n`` has
-        a last entry without a change. Its status is ``infeasible`` if it is proven that no further counterfactual exists,
-        or ``unknown`` after a timeout.
+        Number of the counterfactual within its row: 1 for the cheapest, 2 for the next. A row with fewer than ``n``
+        counterfactuals has a last entry without a change. Its status is ``infeasible`` if it is proven that no further
+        counterfactual exists, or ``unknown`` after a timeout.
     predicted, target : ndarray of shape (n_answers,)
-        The class predicted for the row, and the class reached.
+        The class predicted for the row before the change, and after it.
     status : ndarray of shape (n_answers,)
-        ``optimal``, ``feasible``, ``infeasible``, ``unknown`` or ``unverified``. A further counterfactual of a row is
-        ``optimal`` if it is proven to be the cheapest one that does not change all the features of any earlier one.
+        ``optimal``, ``feasible``, ``infeasible``, ``unknown`` or ``unverified``. No counterfactual of a row changes all the
+        features of an earlier one. The second or third is ``optimal`` if it is proven to be the cheapest such change.
     cost, bound : ndarray of shape (n_answers,)
-        Cost of the counterfactual and its proven lower bound; equal if optimal.
+        Cost of the counterfactual, and a proven lower bound of the cheapest cost. They are equal if the status is optimal.
     nodes, seconds : ndarray of shape (n_answers,)
-        Number of nodes and wall time of the searches.
+        Number of nodes that the searches visited, and their wall time.
     moves : Moves
-        The changed features, with origin and landing.
+        The changed features, with their values before (origin) and after (landing).
     probability_before, probability_after : ndarray of shape (n_answers,)
         Probability of the target before and after the change, by the classifier's ``predict_proba``. NaN if the classifier
         does not have this method, or if there is no counterfactual.
     outside_range : DataFrame
-        Values of the rows outside the range of the data given to the explainer.
+        Values of the explained rows outside the range of the data that the explainer was given.
     notes : tuple of str
-        Remarks on the rows, such as values outside that range.
+        Remarks on values outside that range, and on rules that the rows break before any change.
     feature_names : sequence of str
     columns : Columns or None
         Categories and missing values of the table; None if all columns are plain numbers.
     exact : bool
-        Whether sentences print unrounded values, because rounding might break a rule.
+        Whether sentences print unrounded values, because a rounded value might break a rule.
     broken_rules : DataFrame
-        Rules that the original values of the rows break: row, rule, why. Rules restrict changes only.
+        Rules that the rows break before any change, with the columns row, rule and why. This is no error, because rules
+        restrict changes only.
     """
 
     answer: NDArray[np.int64]
@@ -77,13 +78,19 @@ class Explanations(Counterfactuals):
 
     @property
     def class_code(self) -> NDArray[np.int32]:
-        """Position of the class reached, or of the target if none is reached; -1 for any other class."""
+        """Class that sentences name, as a position in ``classes``; -1 for any other class.
+
+        It is the class reached, or the requested target class if no counterfactual was found.
+        """
         code: NDArray[np.int32] = np.where(self.target_code >= 0, self.target_code, self.wanted_code)
         return code
 
     @property
     def outside_range(self) -> pd.DataFrame:
-        """Values outside the range of the data: row, feature, value, smallest, largest."""
+        """Values of the explained rows outside the range of the explainer's data.
+
+        The columns of the data frame are row, feature, value, smallest and largest.
+        """
         smallest, largest = self.box
         row, feature = np.nonzero(self._outside)
         return pd.DataFrame(
@@ -98,7 +105,7 @@ class Explanations(Counterfactuals):
 
     @property
     def _outside(self) -> NDArray[np.bool_]:
-        """Mask of the numbers outside the range of the data; categories have no range."""
+        """Mask of the numbers outside the range of the data; False for categories."""
         outside: NDArray[np.bool_] = (self.table < self.box[0]) | (self.table > self.box[1])
         if self.columns is not None:
             outside[:, self.columns.is_category] = False
@@ -106,7 +113,7 @@ class Explanations(Counterfactuals):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on values outside the range and on broken rules."""
+        """Remarks on values outside the range, and on rules broken before any change."""
         return (*self._notes_on_range(), *self._notes_on_rules())
 
     def _notes_on_range(self) -> tuple[str, ...]:
@@ -146,17 +153,23 @@ class Explanations(Counterfactuals):
 
     @property
     def original(self) -> Any:
-        """The row of every counterfactual: an array, or a data frame if there are categories."""
+        """The unchanged row of every counterfactual, as given to ``explain``.
+
+        It is a data frame if a column holds categories, otherwise an array.
+        """
         return self._decoded(self.table[self.rows])
 
     @property
     def x(self) -> Any:
-        """The changed row of every counterfactual, in raw units; NaN if there is none."""
+        """The changed row of every counterfactual; NaN if no counterfactual was found.
+
+        It is a data frame if a column holds categories, otherwise an array.
+        """
         return self._decoded(self.points)
 
     @property
     def points(self) -> Floats:
-        """Changed rows as float64, with categories as codes; NaN if there is none."""
+        """Changed rows as float64, with categories as codes; NaN if none was found."""
         points = self.changed_table(self.table)
         points[self.is_status("infeasible", "unknown")] = np.nan
         return points
@@ -166,26 +179,27 @@ class Explanations(Counterfactuals):
         return labels
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a frame with one line per changed feature.
+        """Build a data frame with one row per changed feature.
 
-        Its columns are row, answer, target, status, cost, bound, seconds, feature, from, to and cut. A counterfactual
-        without changes has one line without a feature. ``row`` is the index label of a data frame, otherwise the position.
+        The columns are row, answer, target, status, cost, bound, seconds, feature, from, to and cut. A counterfactual
+        without changes has one row, in which feature, from, to and cut are missing. The column ``row`` holds the index
+        labels if a data frame was explained, otherwise the positions of the rows.
         """
         names = ("answer", "target", "status", "cost", "bound", "seconds")
         return self._frame_of_moves({name: getattr(self, name) for name in names})
 
     def changed(self, *, all_features: bool = False) -> pd.DataFrame:
-        """Make a frame of original and changed values, one line per counterfactual.
+        """Build a data frame of original and changed values, one row per counterfactual.
 
         Parameters
         ----------
         all_features : bool, default=False
-            Include columns that no counterfactual changes.
+            Whether to include the features that no counterfactual changes.
 
         Returns
         -------
         DataFrame
-            Rows by ``(row, answer)``, columns by ``(feature, "original" or "changed")``.
+            The index is ``(row, answer)``. The columns are pairs ``(feature, "original")`` and ``(feature, "changed")``.
         """
         kept = range(len(self.feature_names)) if all_features else np.unique(self.moves.feature).tolist()
         original, x = self.table[self.rows], self.points

@@ -1,4 +1,4 @@
-"""Trees for the searches: tests of numbers and of sets of categories, with leaf values."""
+"""The trees of an ensemble in the form that the searches use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ Codes = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Forest:
-    """Trees whose score is ``base`` plus one entry of ``values`` per tree.
+    """Trees that test numbers and sets of categories, with leaf values.
+
+    The score of a row is ``base`` plus the ``values`` of the leaf that it reaches in each tree.
 
     Attributes
     ----------
@@ -28,11 +30,13 @@ class Forest:
     roots, feature, threshold, native_threshold, left, right, missing_left
         As in :class:`fcca.models.TreeEnsemble`. If no value may be missing, ``missing_left`` is False everywhere.
     sets : dict of int to ndarray
-        For a node that tests categories, the mask of the codes that go to the left. The last code is a missing value.
+        For each node that tests categories, the mask of the codes that go to the left. The last code is a missing value.
     n_codes : dict of int to int
         Number of codes of each column of categories, including the code of missing values.
     values : ndarray of shape (n_nodes, n_outputs)
+        Values that the leaves add to the scores.
     base : ndarray of shape (n_outputs,)
+        Scores before any tree is added.
     """
 
     n_features: int
@@ -50,13 +54,13 @@ class Forest:
 
     @classmethod
     def of(cls, model: TreeEnsemble, n_codes: Mapping[int, int] | None = None) -> Forest:
-        """Convert the trees of a model.
+        """Build a forest from the trees of a model.
 
         Parameters
         ----------
         model : TreeEnsemble
         n_codes : mapping of int to int, optional
-            Number of codes of each column of categories. Default: as in the model.
+            Number of codes of each column of categories, including the code of missing values. Default: as in the model.
         """
         n_codes = _number_of_codes(model) if n_codes is None else dict(n_codes)
         missing_left = np.zeros(len(model.feature), dtype=bool) if model.missing_left is None else model.missing_left
@@ -77,7 +81,10 @@ class Forest:
         )
 
     def beside(self, other: Forest) -> Forest:
-        """Join two forests; the outputs of the other forest come last."""
+        """Combine two forests into one that computes the scores of both.
+
+        The scores of ``other`` come after the scores of this forest.
+        """
         shift = len(self.feature)
         outputs = self.values.shape[1], other.values.shape[1]
 
@@ -103,14 +110,14 @@ class Forest:
         )
 
     def grouped(self, group: tuple[int, ...], patterns: Floats) -> Forest:
-        """Replace a group of columns with one column of categories.
+        """Replace a one-hot group of columns with one column of categories.
 
         Parameters
         ----------
         group : tuple of int
-            Columns of the group.
+            Columns of the group. The first of them becomes the column of categories.
         patterns : ndarray of shape (n_codes, len(group))
-            Values of the group's columns for each code.
+            For each category code, the values of the group's columns that it stands for.
         """
         sets, feature, threshold = dict(self.sets), self.feature.copy(), self.threshold.copy()
         for position, j in enumerate(group):
@@ -123,15 +130,18 @@ class Forest:
         return replace(self, feature=feature, threshold=threshold, sets=sets, n_codes=n_codes)
 
     def crossed_set(self, feature: int, origin: int, landing: int) -> frozenset[int]:
-        """Find the smallest tested set that a change of category enters.
+        """Find the set of categories that a change of category enters.
 
-        For numbers, it corresponds to the cut crossed last. Among sets of the same size, the one whose codes come first is
-        chosen.
+        The nodes of the trees divide the categories of a column into two sets each. Among the sets that contain ``landing``
+        but not ``origin``, the smallest is chosen. Among sets of the same size, it is the one whose codes come first. The
+        set corresponds to the cut that a number crosses last.
 
         Parameters
         ----------
-        feature, origin, landing : int
-            A column of categories, and codes.
+        feature : int
+            A column of categories.
+        origin, landing : int
+            Codes of the category before and after the change.
         """
         sides = [
             side
@@ -146,7 +156,10 @@ class Forest:
 
     @cached_property
     def _side_values(self) -> Floats:
-        """Per node, the mean first output of the leaves below."""
+        """For each node, the mean of the first output over the leaves below it.
+
+        At each split, both sides have the same weight.
+        """
         levels = [self.roots]
         while len(inner := levels[-1][self.feature[levels[-1]] >= 0]):
             levels.append(np.concatenate([self.left[inner], self.right[inner]]).astype(np.int64))
@@ -157,9 +170,10 @@ class Forest:
         return mean
 
     def _code_cells(self, j: int) -> Codes:
-        """Build the cells of a column of categories; codes that no test separates share a cell.
+        """Return the cell of each category code of a column.
 
-        The cells are ordered by their mean effect on the score, so that a tested set consists of few runs of cells.
+        Codes that no node of the trees separates share a cell. The cells are ordered by their mean effect on the score.
+        Then most sets that the nodes test consist of few intervals of cells.
         """
         nodes = np.array([node for node in self.sets if self.feature[node] == j], dtype=np.int64)
         if len(nodes) == 0:
@@ -173,12 +187,14 @@ class Forest:
         return rank[cell.ravel()]
 
     def cells(self, more_cuts: dict[int, Floats] | None = None) -> tuple[Cells, Floats]:
-        """Build the cells, and the native threshold of each cut.
+        """Build the cells of all features, and the native threshold of each cut.
+
+        The native threshold is the number that the classifier itself stores for the cut.
 
         Parameters
         ----------
         more_cuts : dict of int to ndarray, optional
-            Further cuts of some features.
+            Additional cuts, by feature.
         """
         inner = np.flatnonzero((self.feature >= 0) & np.isfinite(self.threshold))
         by_feature: list[Floats] = [np.empty(0)] * self.n_features
@@ -198,7 +214,10 @@ class Forest:
         return cells, np.concatenate([*native, np.empty(0)])
 
     def left_cells(self, node: int, cells: Cells) -> Bools:
-        """Return a mask of the cells that a node sends to the left."""
+        """Return a mask of the cells that a node sends to the left.
+
+        The cells are those of the feature that the node tests.
+        """
         j = int(self.feature[node])
         if node in self.sets:
             cell, goes_left = cells.code_cell[j], np.zeros(int(cells.n_cells()[j]), dtype=bool)

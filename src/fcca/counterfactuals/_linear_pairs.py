@@ -1,8 +1,9 @@
-"""Linear models of many classes, by pairs: every other class against the predicted class.
+"""Counterfactuals of linear models with many classes, by pairs of classes.
 
+For each class other than the predicted one, the cheapest change is found after which this class beats the predicted class.
 Beating the predicted class alone costs at most as much as beating all classes. So the cheapest of these changes is optimal
-if its class leads all others by the margin. ``core/other_classes.hpp`` does the same for trees, point by point. Here the
-pairs are solved in batches, because Python handles the categories and missing values of linear models.
+if its class also leads all other classes by the margin. ``core/other_classes.hpp`` does the same for trees, row by row. Here
+all rows with the same pair are solved together, because Python handles the categories and missing values of linear models.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ SCORE_TOLERANCE = 1e-9
 
 
 def pair_model(model: LinearModel, target: int, own: int) -> LinearModel:
-    """Build a model that scores one class against another."""
+    """Build a two-class model whose score is the lead of ``target`` over ``own``."""
 
     def lead(values: Floats) -> Floats:
         return values[..., [target]] - values[..., [own]]
@@ -46,15 +47,22 @@ def beat_own_class(
     batch: Batch,
     solve_pair: Callable[[LinearModel, Batch], Answers],
 ) -> tuple[Bools, Answers]:
-    """Find the cheapest change to any other class, by pairs.
+    """Find the cheapest change to any other class, by pairs of classes.
 
     Parameters
     ----------
     model : LinearModel
     batch : Batch
-        Contains only the rows of its points.
+        The rows to change, and no other rows.
     solve_pair : callable
-        Solves a batch for a model of one score.
+        ``solve_pair(model, batch)`` finds the counterfactuals of the batch for a two-class model.
+
+    Returns
+    -------
+    certain : ndarray of bool
+        Whether the change of each row is valid for all classes. The other rows must be solved in another way.
+    answers : Answers
+        The cheapest change of each row.
     """
     ends = time.monotonic() + batch.time_limit
     parts = []

@@ -1,4 +1,4 @@
-"""Counterfactuals of linear models, by the fixed-charge search or by a MILP."""
+"""Counterfactuals of linear models, by a fixed-charge search or a MILP."""
 
 from __future__ import annotations
 
@@ -30,17 +30,19 @@ ROWS_AT_ONCE = 65_536
 
 @dataclass(frozen=True)
 class LinearSolver:
-    """Find the cheapest changes for a linear model, each by the fastest method.
+    """Finds the cheapest changes for a linear model.
+
+    Rows are solved by the fixed-charge search where it applies. A mixed-integer program solves the remaining rows.
 
     Attributes
     ----------
     model : LinearModel
     cells : Cells
-        The cells, which give the range of the training rows.
+        Used for the range of each column in the training rows, and for the units of distance.
     observed : TrainingValues
         Values of the training rows.
     boundary : float
-        Largest score of the first class, for models with one score.
+        For a model with one score: rows with a score above the boundary belong to the second class.
     """
 
     model: LinearModel
@@ -49,13 +51,16 @@ class LinearSolver:
     boundary: float
 
     def solve(self, batch: Batch) -> Answers:
-        """Solve all points of a batch. The cut of a move is its landing, NaN for categories."""
+        """Find the counterfactuals of all rows of a batch.
+
+        A linear model has no cuts. So the cut of a changed number is the value that it changes to; it is NaN for categories.
+        """
         batch = batch.of(np.arange(len(batch)))
         lambda2 = batch.problem.lambda2
         if lambda2 > 0 and (self.model.effects or not _plain_points(self.model, batch.limits, batch.rows).all()):
             raise UnsupportedModelError(
-                f"lambda2 = {lambda2:g} is not supported here. For linear models, squared distances need two classes, "
-                "columns of numbers, and only rules for costs, immutable columns and bounds around the present value. Use "
+                f"lambda2={lambda2:g} is not supported for this linear model and these rules. It needs two classes, numeric "
+                "columns, and no rules except costs, immutable columns and bounds that include the present value. Use "
                 "lambda2=0."
             )
         ends = time.monotonic() + batch.time_limit
@@ -81,7 +86,7 @@ class LinearSolver:
         return np.where(np.isin(feature, list(self.model.effects)), np.nan, landing)
 
     def _by_programs(self, batch: Batch, which: Positions, ends: float) -> Answers:
-        """Solve some points by mixed-integer programs."""
+        """Find the counterfactuals of the points ``which`` by mixed-integer programs."""
         search, n_before, progress = LinearSearch(self._task(batch), self.boundary), len(batch) - len(which), batch.progress
 
         def solve(i: int, deadline: float) -> Outcome:
@@ -98,7 +103,10 @@ class LinearSolver:
         return Answers.of(outcomes, self._cuts)
 
     def _any_other_class(self, batch: Batch) -> tuple[Positions, Answers | None]:
-        """Solve points of many classes by pairs, where possible."""
+        """Find counterfactuals by pairs of classes, if any class may be reached.
+
+        Returns the positions of the points for which this is valid, and their results.
+        """
         which = np.flatnonzero(batch.target == ANY_OTHER_CLASS)
         if not len(which):
             return which, None
@@ -110,7 +118,10 @@ class LinearSolver:
         return which[certain], found.take(np.flatnonzero(certain))
 
     def _without_rules_between(self, batch: Batch, ends: float) -> tuple[Positions, Answers | None]:
-        """Solve points whose cheapest change respects the rules between columns."""
+        """Ignore the rules between columns, and keep the valid results.
+
+        Returns the positions of the points whose cheapest change also respects these rules, and their results.
+        """
         limits, effects = batch.limits, self.model.effects
         relaxed, between = limits.without_rules_between(), limits.has_rules_between
         which = np.flatnonzero(_plain_points(self.model, relaxed, batch.rows))
@@ -130,7 +141,7 @@ class LinearSolver:
         return which, found
 
     def _by_numbers(self, batch: Batch) -> Answers:
-        """Solve rows by the fixed-charge search, with numbers only."""
+        """Run the fixed-charge search; categories and missing values stay unchanged."""
         model, table, limits = self.model, batch.rows, batch.limits
         held = np.isnan(table)
         share = np.zeros(len(table))  # score of the unchanged columns
@@ -171,7 +182,11 @@ class LinearSolver:
     # --- categories, if there is one score --------------------------------------------------------------------------------
 
     def _with_categories(self, batch: Batch, found: Answers, ends: float) -> list[Outcome | None]:
-        """Combine changes of categories with changes of numbers; None for too many combinations."""
+        """Improve results by changing categories and then the numbers.
+
+        ``found`` holds the results with unchanged categories. The entry of a row with too many combinations of categories
+        is None.
+        """
         outcomes: list[Outcome | None] = []
         tried: list[tuple[int, tuple[_Entry, ...]]] = []
         for at, (outcome, choices) in enumerate(zip(found.outcomes(), self._choices(batch, found.cost), strict=True)):
@@ -199,7 +214,10 @@ class LinearSolver:
         return outcomes
 
     def _choices(self, batch: Batch, cost: Floats) -> Iterator[list[tuple[_Entry, ...]] | None]:
-        """List combinations of categories that cost less than a row's change; None if there are too many."""
+        """Yield, for each row, the combinations of category changes below its ``cost``.
+
+        Only combinations that cost less than the known change of the row can improve it. None stands for too many.
+        """
         task, frozen = self._task(batch), batch.limits.frozen
         sign = np.where(batch.target == 1, 1.0, -1.0)
         needed = batch.margin - sign * (self.model.scores(batch.rows)[:, 0] - self.boundary)
@@ -216,7 +234,7 @@ class LinearSolver:
 
 
 def _plain_points(model: LinearModel, limits: Limits, table: Floats) -> Bools:
-    """Return a mask of the points that the fixed-charge search can solve."""
+    """Return a mask of the rows that the fixed-charge search can solve."""
     on_grid = limits.step is not None and bool(limits.step.any())
     if model.n_outputs > 1 or limits.has_rules_between or limits.groups or on_grid:
         return np.zeros(len(table), dtype=np.bool_)
@@ -233,7 +251,10 @@ def _plain_points(model: LinearModel, limits: Limits, table: Floats) -> Bools:
 
 
 def _keeps_rules(limits: Limits, table: Floats, found: Answers) -> Bools:
-    """Return a mask of proven results that respect the rules between columns."""
+    """Return a mask of results that stay valid with the rules between columns.
+
+    These are the optimal changes that respect the rules, and the rows without any change.
+    """
     after, moved = table.copy(), np.zeros(table.shape, dtype=np.bool_)
     after[found.point, found.feature], moved[found.point, found.feature] = found.landing, True
     kept: Any = np.ones(len(table), dtype=np.bool_)
@@ -252,7 +273,7 @@ def _keeps_rules(limits: Limits, table: Floats, found: Answers) -> Bools:
 
 
 class _Entry(NamedTuple):
-    """A category to enter."""
+    """The change of one column of categories to the category ``code``."""
 
     cost: float
     gain: float  # of the target's score
@@ -261,7 +282,10 @@ class _Entry(NamedTuple):
 
 
 def _entries(task: Task, j: int, held: float, sign: float) -> list[_Entry]:
-    """List categories of a column to enter; each gains more than all cheaper ones."""
+    """List the useful changes of a column of categories, by rising cost.
+
+    A change is useful if it raises the score of the target by more than all cheaper changes of the column.
+    """
     entries = [_Entry(cost, sign * float(gain[0]), j, code) for code, cost, gain in task.category_moves(j, held)]
     kept: list[_Entry] = []
     for entry in sorted(entries, key=lambda entry: (entry.cost, -entry.gain, entry.code)):
@@ -271,7 +295,10 @@ def _entries(task: Task, j: int, held: float, sign: float) -> list[_Entry]:
 
 
 def _combinations(entries: list[list[_Entry]], cutoff: float, needed: float) -> list[tuple[_Entry, ...]] | None:
-    """List useful combinations of categories below a cost; None if there are too many."""
+    """List combinations of category changes that cost less than ``cutoff``.
+
+    A combination is not extended after it has reached the ``needed`` score. Returns None if there are too many.
+    """
     found: list[tuple[_Entry, ...]] = []
     begun: list[tuple[int, tuple[_Entry, ...], float, float]] = [(0, (), 0.0, 0.0)]
     while begun:

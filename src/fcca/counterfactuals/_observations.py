@@ -1,4 +1,4 @@
-"""Observations of training rows, which can be summed and sent to other processes."""
+"""Statistics of training rows, which can be added and sent to other processes."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Observations:
-    """Statistics of training rows; add them with ``a + b``, in any order.
+    """Statistics of training rows that the engine collects with ``observe``.
+
+    The sum ``a + b`` of two objects describes the rows of both. The order does not matter.
 
     Attributes
     ----------
     smallest, largest : ndarray of shape (n_cells,)
         Range of the values in each cell; NaN for an empty cell.
     code_count : dict of int to ndarray
-        Number of rows per category, by column.
+        For each column of categories, the number of rows per category code.
     codes : dict of int to ndarray
-        For a linear model, the categories that occur.
+        For each column of categories of a linear model, the codes that occur.
     example_numbers : ndarray of shape (n_examples,)
-        Hash numbers by which the example rows are chosen.
+        Hash numbers by which the example rows are chosen (see ``Examples``).
     example_rows : ndarray of shape (n_examples, n_features)
-        Rows from which a search may start.
+        A sample of the training rows, which the tree search uses to find first solutions.
     """
 
     smallest: Floats

@@ -1,7 +1,8 @@
-"""Plausible counterfactuals, by an isolation forest.
+"""Measure the plausibility of counterfactuals by an isolation forest.
 
-An isolation forest splits the rows at random until each is alone. Unusual rows are isolated at a small depth. The mean depth
-is a sum over trees, like a score, so the search treats a minimum depth as one more score.
+An isolation forest splits the rows at random until each row is alone. Unusual rows are alone after few splits. So the mean
+depth of a row over the trees measures its plausibility. Like a score, the mean depth is a sum over trees. So the search can
+treat it as an additional score that must reach a minimum.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ ROWS_PER_TREE = 128
 
 
 def _average_depth(n: NDArray[np.int64]) -> Floats:
-    """Compute the mean depth of a tree that isolates n rows."""
+    """Compute the mean depth at which random splits isolate one of ``n`` rows."""
     n = n.astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         depth: Floats = 2 * (np.log(n - 1) + np.euler_gamma) - 2 * (n - 1) / n
@@ -43,15 +44,16 @@ def _leaf_depths(tree: Any) -> Floats:
 
 @dataclass(frozen=True)
 class Plausibility:
-    """An isolation forest, and the minimum mean depth of a counterfactual.
+    """An isolation forest, and the mean depth that a counterfactual must reach.
 
     Attributes
     ----------
     trees : TreeEnsemble
-        Trees of the isolation forest on the raw columns. The score is the mean depth.
+        Trees of the isolation forest, with tests of the original columns. The score of a row is its mean depth.
     forest : Forest
-        The same trees for the search.
+        The same trees, in the form that the search uses.
     least : float
+        Smallest mean depth of a plausible counterfactual.
     """
 
     trees: TreeEnsemble
@@ -60,7 +62,7 @@ class Plausibility:
 
     @classmethod
     def fit(cls, X: Floats, n_codes: dict[int, int], share: float) -> Plausibility:
-        """Fit on training rows.
+        """Fit the isolation forest on training rows, and set the minimum depth.
 
         Parameters
         ----------
@@ -69,7 +71,7 @@ class Plausibility:
         n_codes : dict of int to int
             Number of codes of each column of categories, including the code of missing values.
         share : float
-            Share of the training rows that may be less plausible than a counterfactual.
+            A counterfactual must be at least as plausible as this share of the training rows.
         """
         if not 0 < share < 1:
             raise InvalidInputError(f"plausibility must be None or a share between 0 and 1, got {share!r}.")
@@ -90,7 +92,7 @@ class Plausibility:
         return cls(trees, Forest.of(trees, n_codes), float(depth[int(share * len(depth))]))
 
     def depths(self, X: Floats) -> Floats:
-        """Compute the mean depths of rows. Missing categories are given by their code."""
+        """Compute the mean depths of encoded rows, with a code for missing categories."""
         depths: Floats = self.trees.scores(X)[:, 0]
         return depths
 
@@ -98,7 +100,7 @@ class Plausibility:
 def _on_raw_columns(
     nodes: Nodes, source: NDArray[np.int64], code: NDArray[np.int64], median: Floats, n_codes: dict[int, int]
 ) -> TreeEnsemble:
-    """Rewrite tests of encoded columns as tests of raw columns."""
+    """Rewrite tests of one-hot encoded columns as tests of the original columns."""
     inner = nodes.feature >= 0
     feature = np.where(inner, source[nodes.feature], -1).astype(np.int32)
     threshold, missing_left = nodes.threshold.copy(), inner & (median[feature] <= nodes.threshold)

@@ -1,4 +1,4 @@
-"""Score margins for target probabilities."""
+"""The score margin that gives a class a required probability."""
 
 from __future__ import annotations
 
@@ -22,23 +22,25 @@ def check_two_classes(model: Model) -> None:
     if len(model.classes) != 2:
         raise UnsupportedModelError(
             f"target_probability needs two classes, but the classifier has {len(model.classes)}. With more than two, the "
-            "probability of a class does not depend on its lead alone. Leave target_probability out, or raise margin."
+            "score margin alone does not determine a probability. Leave target_probability out, or raise margin."
         )
 
 
 def score_margin(model: Model, target: int, probability: float, *, has_probabilities: bool) -> float:
-    """Compute the score margin for a probability of the target; infinite if impossible.
+    """Compute the score margin at which the target class has a probability.
+
+    The margin is infinite if the target class cannot reach the probability.
 
     Parameters
     ----------
     model : Model
         Model with two classes.
     target : int
-        Position in ``model.classes``.
+        The target class, as a position in ``model.classes``.
     probability : float
-        Between 0 and 1.
+        Required probability of the target class, between 0 and 1.
     has_probabilities : bool
-        Whether the classifier has ``predict_proba``. Otherwise the probability is the logistic of its score.
+        Whether the classifier has ``predict_proba``. Otherwise the probability is the logistic function of the score.
     """
     if has_probabilities and isinstance(model.link, NoProbability):
         raise UnsupportedModelError(model.link.reason)
@@ -55,7 +57,7 @@ def score_margin(model: Model, target: int, probability: float, *, has_probabili
 
 
 def _probability(model: Model, target: int, lead: Floats) -> Floats:
-    """Compute the probability of the target from its lead."""
+    """Compute the probability of the target class from its score margins ``lead``."""
     if model.n_outputs == 2:
         scores = np.zeros((len(lead), 2))
         scores[:, target] = lead
@@ -65,7 +67,7 @@ def _probability(model: Model, target: int, lead: Floats) -> Floats:
 
 
 def probabilities(link: Link, score: Floats) -> NDArray[Any]:
-    """Compute the probabilities of two classes from the only score."""
+    """Compute the probabilities of both classes from the score of a two-class model."""
     if isinstance(link, Share | NoProbability):
         second = link.second_class(score)
         return np.column_stack([1 - second, second])

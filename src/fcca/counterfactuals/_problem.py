@@ -1,4 +1,4 @@
-"""The counterfactual problem: costs and margin."""
+"""The parameters of the counterfactual problem: costs of a change, and score margin."""
 
 from __future__ import annotations
 
@@ -18,19 +18,25 @@ Scale = str | Mapping[str, float]
 
 @dataclass(frozen=True)
 class CounterfactualProblem:
-    """The cheapest change after which another class wins by at least ``margin``.
+    """Parameters of the problem: find the cheapest change after which another class wins.
 
-    The cost is ``lambda0 · (features moved) + lambda1 · Σ distance + lambda2 · Σ distance²``.
+    The cost of a change is ``lambda0 * n + lambda1 * sum(d) + lambda2 * sum(d ** 2)``. Here ``n`` is the number of changed
+    features, and ``d`` are the distances by which they change.
 
     Attributes
     ----------
-    lambda0, lambda1, lambda2, margin : float
+    lambda0, lambda1, lambda2 : float
+        Cost per changed feature, per unit of distance and per squared unit of distance.
+    margin : float
+        Score margin by which the other class must win.
     scale : {"range", "rank", "mad"} or mapping of column names to units
-        Unit of distance for numbers: the training range (also for columns that a mapping leaves out), the difference
-        between the lowest and the highest rank, or the median absolute deviation.
+        Unit of distance of a numeric column. "range": largest minus smallest training value. "rank": highest minus lowest
+        rank. "mad": median absolute deviation. A mapping gives the unit of each column; columns that are not in the mapping
+        use "range".
     category_distance : float or "auto"
         Distance of a change without direction: another category, a filled-in missing value, a switch of a one-hot group.
-        "auto" is the mean distance of two training rows over the columns of numbers.
+        "auto" is the mean distance between two training rows in one numeric column. The mean is taken over all pairs of
+        rows and all numeric columns that vary.
     """
 
     lambda0: float = 0.1
@@ -55,7 +61,7 @@ class CounterfactualProblem:
 
 
 def check_scale(scale: Any) -> None:
-    """Check a scale, except for its column names."""
+    """Check the parameter ``scale``, except for the column names in a mapping."""
     if isinstance(scale, str) and scale in SCALES:
         return
     if not isinstance(scale, Mapping):
@@ -71,7 +77,7 @@ def check_scale(scale: Any) -> None:
 
 
 def check_category_distance(distance: Any) -> None:
-    """Check the distance of a change of category."""
+    """Check the parameter ``category_distance``."""
     if isinstance(distance, str) and distance == "auto":
         return
     if not is_number(distance) or not 1 / LARGEST <= distance <= LARGEST:

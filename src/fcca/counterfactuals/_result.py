@@ -1,4 +1,4 @@
-"""Counterfactuals: one entry per row, with the changed features as sparse moves."""
+"""Counterfactuals of rows, with a sparse list of the changed features (moves)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PER_ANSWER = ("rows", "target_code", "status_code", "cost", "bound", "nodes", "s
 
 
 class Moves(NamedTuple):
-    """One entry per changed feature, point by point."""
+    """The changed features of all counterfactuals: arrays with one entry per change."""
 
     point: NDArray[np.int64]  # position in Counterfactuals.rows
     feature: NDArray[np.int32]
@@ -39,35 +39,35 @@ class Moves(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Counterfactuals:
-    """Counterfactuals of some rows of a table.
+    """Counterfactuals of some rows of a table X: one entry per counterfactual.
 
     Attributes
     ----------
     rows : ndarray of shape (n_points,)
-        Positions of the rows in X.
+        Positions in X of the rows that the counterfactuals change.
     target : ndarray of shape (n_points,)
-        The class of the changed row; None if there is none.
+        The class of the changed row; None if no counterfactual was found.
     status : ndarray of shape (n_points,)
         One of ``optimal``, ``feasible``, ``infeasible``, ``unknown``, ``unverified``.
     cost, bound : ndarray of shape (n_points,)
-        Cost of the counterfactual and its proven lower bound; equal if optimal.
+        Cost of the counterfactual, and a proven lower bound of the cheapest cost. They are equal if the status is optimal.
     nodes : ndarray of shape (n_points,)
-        Number of nodes of the search.
+        Number of nodes that the search visited.
     seconds : ndarray of shape (n_points,)
         Wall time of the search.
     moves : Moves
-        The changed features, with origin and landing; categories as codes.
+        The changed features, with their values before (origin) and after (landing); categories as codes.
     feature_names : sequence of str
     columns : Columns or None
         Categories and missing values of the table; None if all columns are plain numbers.
     own_code : ndarray of shape (n_points,), or None
-        Positions of the predictions in classes; None if unknown.
+        The class predicted before the change, as a position in ``classes``; None if unknown.
     box : pair of ndarrays, or None
-        Smallest and largest value of each feature in the data.
+        Smallest and largest training value of each feature.
     has_cuts : bool
-        True for a classifier with cuts; a linear one has none.
+        True for a classifier made of trees; a linear classifier has no cuts.
     exact : bool
-        True if sentences print values unrounded, because rounding might break rules.
+        True if sentences print values unrounded, because a rounded value might break a rule.
     """
 
     rows: NDArray[np.int64]
@@ -91,12 +91,12 @@ class Counterfactuals:
 
     @property
     def status(self) -> NDArray[np.str_]:
-        """Status of every counterfactual, by name."""
+        """Status of every counterfactual, as a string."""
         return np.array(STATUSES)[self.status_code]
 
     @property
     def target(self) -> NDArray[Any]:
-        """Class reached by every counterfactual."""
+        """Class that every counterfactual reaches; None if no counterfactual was found."""
         labels: NDArray[Any] = self.classes[np.maximum(self.target_code, 0)]
         if (self.target_code < 0).any():
             labels = labels.astype(object)
@@ -104,12 +104,12 @@ class Counterfactuals:
         return labels
 
     def is_status(self, *names: str) -> NDArray[np.bool_]:
-        """Return a mask of the counterfactuals with one of these statuses."""
+        """Return a mask of the counterfactuals whose status is one of ``names``."""
         return np.isin(self.status_code, [STATUSES.index(name) for name in names])
 
     @property
     def has_categories(self) -> bool:
-        """True if some columns hold categories."""
+        """True if at least one column holds categories."""
         return self.columns is not None and self.columns.has_categories
 
     def apply(self, X: Any) -> Any:
@@ -123,23 +123,23 @@ class Counterfactuals:
         Returns
         -------
         ndarray, or data frame
-            Rows in raw units: a data frame if there are categories.
+            The changed rows, in the units and labels of X: a data frame if a column holds categories, otherwise an array.
         """
         is_coded = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
         points = self.changed_table(X if is_coded or self.columns is None else self.columns.encode(X))
         return self._decoded(points)
 
     def changed_table(self, table: Any) -> Floats:
-        """Apply the changes to an encoded table."""
+        """Apply the changes to an encoded table; return one changed row per counterfactual."""
         table = np.asarray(table, dtype=np.float64)
         if table.ndim != 2 or table.shape[1] != len(self.feature_names) or (len(self) and len(table) <= self.rows.max()):
-            raise InvalidInputError("X is not the table of these counterfactuals. Give the table that was explained.")
+            raise InvalidInputError("X does not have the rows and columns of the table that was explained. Give that table.")
         points: Floats = table[self.rows]
         points[self.moves.point, self.moves.feature] = self.moves.landing
         return points
 
     def _decoded(self, table: Floats) -> Any:
-        """Decode a table into a data frame with labels; plain numbers stay an array."""
+        """Decode category codes into a data frame of labels; return plain numbers unchanged."""
         if self.columns is None or not self.has_categories:
             return table
         frame = self.columns.decode(table)
@@ -147,7 +147,10 @@ class Counterfactuals:
         return frame
 
     def values(self, feature: NDArray[np.int32], codes: Floats) -> NDArray[Any]:
-        """Decode values of features: labels for categories, None if missing, else numbers."""
+        """Decode values: category labels, None for missing categories, numbers unchanged.
+
+        ``codes[i]`` is a value of the column ``feature[i]``.
+        """
         if self.columns is None or not self.columns.has_categories:
             return codes
         shown: NDArray[Any] = codes.astype(object)
@@ -172,20 +175,25 @@ class Counterfactuals:
         return Counterfactuals(**columns | {"moves": Moves(point, *(column[kept] for column in self.moves[1:]))})
 
     def unverified(self, which: NDArray[np.int64]) -> Counterfactuals:
-        """Mark some counterfactuals as unverified."""
+        """Copy the object with the status 'unverified' at the positions ``which``."""
         status = self.status_code.copy()
         status[which] = STATUSES.index("unverified")
         return replace(self, status_code=status)
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a frame with one line per changed feature.
+        """Build a data frame with one row per changed feature.
 
-        A counterfactual without changes has one line without a feature.
+        The columns are row, target, status, cost, bound, feature, from, to and cut. A counterfactual without changes has
+        one row, in which feature, from, to and cut are missing.
         """
         return self._frame_of_moves({name: getattr(self, name) for name in ("target", "status", "cost", "bound")})
 
     def _frame_of_moves(self, per_answer: dict[str, NDArray[Any]]) -> pd.DataFrame:
-        """Make the frame of moves, with these columns after the row."""
+        """Build a data frame with one row per changed feature.
+
+        Its first column is named ``row``. The columns of ``per_answer`` follow: their values, one per counterfactual, are
+        repeated for every changed feature.
+        """
         n_moves = np.bincount(self.moves.point, minlength=len(self))
         still = np.flatnonzero(n_moves == 0)
         point = np.concatenate([self.moves.point, still])
@@ -209,31 +217,37 @@ class Counterfactuals:
         )
 
     def _row_labels(self) -> NDArray[Any]:
-        """Return the row labels for data frames."""
+        """Return the values of the column ``row``, one per counterfactual."""
         return self.rows
 
     # --- sentences -----------------------------------------------------------------------------------------------------
 
     @property
     def class_code(self) -> NDArray[np.int32]:
-        """Position of the class reached. Without a change, it is the other of two classes, or -1."""
+        """Class that sentences name, as a position in ``classes``; -1 for any other class.
+
+        It is the class reached. If no counterfactual was found and there are two classes, it is the class that was not
+        predicted.
+        """
         other = 1 - self.own_code if len(self.classes) == 2 and self.own_code is not None else -1
         code: NDArray[np.int32] = np.where(self.target_code >= 0, self.target_code, other).astype(np.int32)
         return code
 
     def _sentence_details(self, i: int) -> dict[str, Any]:
-        """Return the further arguments of :func:`sentence` for one counterfactual."""
+        """Return keyword arguments of :func:`sentence` that subclasses add, for counterfactual ``i``."""
         return {}
 
     def sentences(self, class_names: Mapping[Any, str] | None = None) -> list[str]:
         """Write sentences such as ``approved if income rises from 2,100 to 2,340``.
 
-        Numbers are rounded to the fewest digits that keep the prediction, so each sentence is true for its numbers.
+        Numbers are rounded to the fewest digits that keep the prediction. So each sentence also holds for the rounded
+        numbers that it prints.
 
         Parameters
         ----------
         class_names : mapping, optional
-            Names of the classes, such as ``{0: "declined", 1: "approved"}``. Other classes keep their label.
+            Names of the classes, such as ``{0: "declined", 1: "approved"}``. A class that is not in the mapping keeps its
+            label.
 
         Returns
         -------
@@ -258,7 +272,7 @@ class Counterfactuals:
         ]
 
     def move_at(self, k: int) -> Move:
-        """Describe one move for a sentence.
+        """Return the names, values and bounds that a sentence needs about one change.
 
         Parameters
         ----------
@@ -277,7 +291,7 @@ class Counterfactuals:
         )
 
     def _labels_of_move(self, feature: int, origin: float, landing: float) -> tuple[str | None, str | None] | None:
-        """Return the labels of the origin and the landing of a move between categories."""
+        """Return the category labels before and after a change; None for numeric columns."""
         if self.columns is None or not self.columns.is_category[feature]:
             return None
         before, after = self.columns.label(feature, origin), self.columns.label(feature, landing)
@@ -317,19 +331,19 @@ class Counterfactuals:
         return self._html(["row", "what would have to change", "status", "cost"], lines, numbers=[0, 3])
 
     def _html(self, head: list[str], lines: list[list[Any]], numbers: list[int]) -> str:
-        """Build the notebook view: title, table of the first counterfactuals, and notes."""
+        """Build the HTML for notebooks: title, table of the first counterfactuals, and notes."""
         more = paragraph(f"… {len(self) - len(lines):,} more") if len(self) > len(lines) else ""
         notes = "".join(paragraph(f"Note: {note}") for note in self.notes)
         return paragraph(self._title()) + html_table(head, lines, numbers=numbers) + more + notes
 
 
 def number_in_short(x: float) -> str:
-    """Format a number with four digits; a dash if it is not finite."""
+    """Format a number with four significant digits; a dash if it is not finite."""
     return f"{x:.4g}" if np.isfinite(x) else "–"
 
 
 def joined(parts: Sequence[Counterfactuals]) -> Counterfactuals:
-    """Concatenate one or more results for the same model and table."""
+    """Concatenate counterfactuals of the same model and table."""
     offsets = np.cumsum([0, *(len(part) for part in parts)])
 
     point = np.concatenate([part.moves.point + offset for part, offset in zip(parts, offsets, strict=False)])
@@ -353,7 +367,10 @@ def without_moves(
     feature_names: Sequence[str],
     columns: Columns | None = None,
 ) -> Counterfactuals:
-    """Build counterfactuals without moves."""
+    """Build counterfactuals without changes, all with the same status.
+
+    The cost is 0 for the status 'optimal', and infinite for any other status.
+    """
     n = len(rows)
     nothing = np.empty(0)
     return Counterfactuals(

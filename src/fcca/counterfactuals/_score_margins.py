@@ -1,4 +1,4 @@
-"""Score margins, given as a share of the score range."""
+"""Convert a score margin given as a share, such as "10%", into a number."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULT_MARGIN = 1e-4
 
 
 def as_share(share: Any) -> float:
-    """Parse a share: 0.1 from "10%", "10 %" or 0.1."""
+    """Convert a share to a float: "10%", "10 %" and 0.1 all give 0.1."""
     number = share
     if isinstance(share, str):
         text = share.strip()
@@ -33,12 +33,12 @@ def as_share(share: Any) -> float:
 
 
 def margin_of_share(model: Model, scores: Floats, share: float) -> float:
-    """Convert a share of the score range into a margin.
+    """Convert a share of the range of scores into a score margin.
 
     If scores are shares of votes or averaged probabilities, the range is 1, so the margin is a share of the votes. The
-    scores of boosting and linear models have no fixed range. There the range is the distance between the 5th and the 95th
-    percentile of the scores. With one score per class, the range is measured for each class's lead over the best other
-    class, and averaged over the classes.
+    scores of boosting and linear models have no fixed range. For these models, the range is the distance between the 5th
+    and the 95th percentile of the scores. With one score per class, the leads of each class over its strongest rival are
+    used instead of the scores. Their ranges are averaged over the classes.
 
     Parameters
     ----------
@@ -46,6 +46,7 @@ def margin_of_share(model: Model, scores: Floats, share: float) -> float:
     scores : ndarray of shape (n_rows, n_outputs)
         Scores of the training rows.
     share : float
+        Above 0 and at most 1.
     """
     if isinstance(model.link, Share):
         # With one score, the lead is twice the distance from the boundary: one class loses what the other gains.
@@ -53,14 +54,17 @@ def margin_of_share(model: Model, scores: Floats, share: float) -> float:
     spread = float(np.mean([np.subtract(*np.percentile(lead, [HIGH, LOW])) for lead in _leads(scores)]))
     if not spread > 0:
         raise InvalidInputError(
-            f"The scores of X do not differ between their {LOW}th and {HIGH}th percentile, so a share of their range is 0. "
+            f"The {LOW}th and {HIGH}th percentiles of the scores of X are equal, so a share of their range is 0. "
             "Give margin as a number."
         )
     return share * spread
 
 
 def _leads(scores: Floats) -> list[Floats]:
-    """Return the only score, or each class's lead."""
+    """Return each class's lead over its strongest rival.
+
+    A model with one score has two classes; then the scores themselves are returned.
+    """
     if scores.shape[1] == 1:
         return [scores[:, 0]]
     return [scores[:, k] - np.delete(scores, k, axis=1).max(axis=1) for k in range(scores.shape[1])]

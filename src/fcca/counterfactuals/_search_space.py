@@ -1,4 +1,4 @@
-"""Search spaces: trees compiled for the missing values and the rules of some points."""
+"""The search space: cells and compiled trees, given missing values and rules."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ NO_LIMITS = Limits()
 
 
 class OneHotGroup(NamedTuple):
-    """A one-hot group of columns as one column of categories.
+    """A one-hot group, which the search treats as one column of categories.
 
-    A point with other values or with frozen columns has a separate code that no move can enter.
+    Each code stands for one pattern of values in the group's columns. The first codes are the one-hot patterns, one per
+    column. A row with another pattern, or with frozen columns, has an additional code that no change can lead to.
     """
 
     columns: tuple[int, ...]
@@ -35,7 +36,16 @@ class OneHotGroup(NamedTuple):
 
     @classmethod
     def of(cls, columns: Sequence[int], rows: Floats, frozen: Bools | None) -> OneHotGroup:
-        """Build the group for some points."""
+        """Build the group, with codes for all patterns in ``rows``.
+
+        Parameters
+        ----------
+        columns : sequence of int
+            Columns of the group.
+        rows : ndarray of shape (n_rows, n_features)
+        frozen : ndarray of bool, shape (n_rows, n_features), or None
+            The entries of ``rows`` that may not change.
+        """
         n = len(columns)
         switched = np.hstack([np.eye(n), np.zeros((n, n))])
         found = np.unique(_held(columns, rows, frozen), axis=0)
@@ -44,14 +54,20 @@ class OneHotGroup(NamedTuple):
         return cls(tuple(columns), codes[:, :n], codes[:, n:] > 0)
 
     def codes(self, rows: Floats, frozen: Bools | None) -> Floats:
-        """Find the codes of rows; a row without a pattern has the code after the last."""
+        """Find the code of each row's pattern of values.
+
+        A row with an unknown pattern gets the code after the last one.
+        """
         held = _held(self.columns, rows, frozen)[:, None, :]
         known = np.hstack([self.patterns, self.frozen])[None]
         matches = ((held == known) | (np.isnan(held) & np.isnan(known))).all(axis=2)
         return np.where(matches.any(axis=1), matches.argmax(axis=1), len(self.patterns)).astype(np.float64)
 
     def factors(self) -> Floats:
-        """Compute cost factors between codes: 1, or infinite if a fixed column would move."""
+        """Compute the cost factor of the change from each code to each one-hot pattern.
+
+        The factor is infinite if a column would change that is frozen or missing. Otherwise it is 1.
+        """
         changes = self.patterns[:, None, :] != np.eye(len(self.columns))[None]
         fixed = self.frozen | np.isnan(self.patterns)  # missing values stay missing
         barred: Bools = (changes & fixed[:, None, :]).any(axis=2)
@@ -59,7 +75,7 @@ class OneHotGroup(NamedTuple):
 
 
 def _held(columns: Sequence[int], rows: Floats, frozen: Bools | None) -> Floats:
-    """Stack the values of some columns with their mask of frozen entries."""
+    """Return the values and the frozen mask of ``columns``, side by side."""
     held = rows[:, list(columns)]
     return np.hstack([held, np.zeros_like(held) if frozen is None else frozen[:, list(columns)]])
 
@@ -72,7 +88,10 @@ def ungrouped(
     landing: Floats,
     cut: Floats,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats, Floats]:
-    """Convert moves of groups into moves of their columns."""
+    """Convert changes of one-hot groups into changes of their columns.
+
+    The arrays ``point``, ``feature``, ``landing`` and ``cut`` have one entry per change, before and after the conversion.
+    """
     first = np.array([group.columns[0] for group in groups])
     of_group = np.isin(feature, first)
     moves = [(point[~of_group], feature[~of_group], landing[~of_group], cut[~of_group])]
@@ -89,10 +108,11 @@ def ungrouped(
 
 
 def candidate_cuts(values: Floats, model_cuts: Floats) -> Floats:
-    """Choose cuts for a feature under a rule between features: training values or quantiles.
+    """Choose additional cuts for a feature that occurs in a rule between features.
 
-    Such a rule may force a feature to move even if the model ignores it. These cuts separate the values that it can move
-    to. The largest value of each cell is left out, because the cell behind it would be empty.
+    Such a rule may force a feature to change even if the model ignores the feature. The additional cuts separate the
+    training values that the feature can change to. If there are more than 255 distinct values, quantiles are used. The
+    largest value of each cell is no cut, because the cell above such a cut would be empty.
     """
     distinct = np.unique(values[~np.isnan(values)])
     chosen = distinct
@@ -106,7 +126,10 @@ def candidate_cuts(values: Floats, model_cuts: Floats) -> Floats:
 
 
 def _grouped(X: Floats, groups: tuple[OneHotGroup, ...], frozen: Bools | None = None) -> Floats:
-    """Write the code of each group into its first column."""
+    """Replace each one-hot group by its code.
+
+    The code stands in the first column of the group. The other columns become 0.
+    """
     if not groups:
         return X
     X = X.copy()
@@ -119,14 +142,17 @@ def _grouped(X: Floats, groups: tuple[OneHotGroup, ...], frozen: Bools | None = 
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """Cells and tables of a search, and the conversion of rows."""
+    """The cells and compiled trees that the core searches, and the one-hot groups."""
 
     cells: Cells
     tables: AdditiveTables | EnsembleTables
     groups: tuple[OneHotGroup, ...] = ()
 
     def rows(self, X: Floats, frozen: Bools | None = None) -> Floats:
-        """Convert rows for the search; ``frozen`` has one line per row."""
+        """Replace the one-hot groups in rows by their codes, as the search expects.
+
+        ``frozen`` is a mask of the entries of X that may not change.
+        """
         return _grouped(X, self.groups, frozen)
 
     @classmethod
@@ -146,19 +172,20 @@ class SearchSpace:
         Parameters
         ----------
         forest : Forest
+            Trees of the model, followed by the trees of an isolation forest if plausibility is required.
         cells : Cells
-            Cells of the model, with observed training rows.
+            Cells between the cuts of the model, with observed training rows.
         observed : TrainingValues
             Values of the training rows.
         has_missing : ndarray of shape (n_features,)
-            Columns of numbers in which a point has a missing value.
+            Mask of the numeric columns in which at least one row to change has a missing value.
         groups : tuple of OneHotGroup
         rule_cuts : dict of int to ndarray
-            Further cuts of features under rules.
+            Additional cuts, by feature, for rules between columns.
         additive : bool
-            Whether step functions are allowed if every tree tests one feature.
+            Whether trees may be summed into step functions if every tree tests one feature.
         finer : bool
-            Whether the trees have more cuts than the model.
+            Whether the trees have cuts that the model does not have, as with plausibility.
         """
         for group in groups:
             forest = forest.grouped(group.columns, group.patterns)
@@ -173,7 +200,11 @@ class SearchSpace:
 
 
 def _entries(cells: Cells, limits: Limits, groups: tuple[OneHotGroup, ...]) -> dict[str, Any]:
-    """Compute cost factors and landings of moves between categories."""
+    """Compute cost factors and landings of changes between categories, for the core.
+
+    For each column of categories, the arrays have one entry per category code and cell. ``entry_factor`` is the cost factor
+    of a change from the code into the cell, and ``entry_code`` is the category where the change ends.
+    """
     if not cells.code_cell:
         return {"first_entry": None, "entry_factor": None, "entry_code": None}
     by_column = {group.columns[0]: group for group in groups}
@@ -216,7 +247,10 @@ def _entries(cells: Cells, limits: Limits, groups: tuple[OneHotGroup, ...]) -> d
 def core_limits(
     space_cells: Cells, limits: Limits, groups: tuple[OneHotGroup, ...], fill_near: Floats | None
 ) -> _core.Limits:
-    """Convert limits for the core."""
+    """Convert limits to the arrays that the C++ core expects.
+
+    ``fill_near`` has one entry per column: the median near which missing numbers are filled in.
+    """
 
     def array(values: Any, dtype: Any) -> Any:
         return None if values is None else np.ascontiguousarray(values, dtype=dtype)

@@ -1,4 +1,7 @@
-"""Trees compiled into cells. Trees that test one feature each become step functions."""
+"""Trees compiled for the core, with cells instead of numbers.
+
+If every tree tests only one feature, the trees are summed into one step function per feature.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class AdditiveTables:
-    """Step functions: the score is ``base`` plus the ``values`` of each feature's cell."""
+    """One step function per feature, for trees that each test only one feature.
+
+    The score of a row is ``base`` plus, for each feature, the ``values`` of the cell that contains the row's value.
+    """
 
     cells: Cells
     values: Floats  # (cells, outputs)
@@ -26,7 +32,7 @@ class AdditiveTables:
 
     @classmethod
     def from_trees(cls, forest: Forest, cells: Cells) -> AdditiveTables | None:
-        """Compile trees; None if a tree tests two features."""
+        """Sum the trees into step functions; None if a tree tests two features."""
         first_cell = cells.first_cell
         values = np.zeros((len(cells.smallest), forest.values.shape[1]))
         base = forest.base.copy()
@@ -70,7 +76,10 @@ class AdditiveTables:
 
 @dataclass(frozen=True)
 class EnsembleTables:
-    """Trees with tests by cells: a node sends the cells up to ``cut`` to the left."""
+    """Trees whose nodes test cells instead of values.
+
+    A node sends the cells up to its ``cut`` to the left.
+    """
 
     cells: Cells
     roots: NDArray[np.int64]
@@ -83,7 +92,10 @@ class EnsembleTables:
 
     @classmethod
     def from_trees(cls, forest: Forest, cells: Cells) -> EnsembleTables:
-        """Compile trees."""
+        """Convert the tests of a forest to tests of cells.
+
+        The core replaces a node that tests a set of categories or a missing value by nodes that compare with one cut each.
+        """
         cut = np.full(len(forest.feature), -1, dtype=np.int32)
         inner = np.flatnonzero((forest.feature >= 0) & np.isfinite(forest.threshold))
         feature = forest.feature[inner]

@@ -1,4 +1,4 @@
-"""Searches in the worker processes of the active joblib backend."""
+"""Run counterfactual searches in the worker processes of the active joblib backend."""
 
 from __future__ import annotations
 
@@ -36,33 +36,34 @@ ATTEMPTS_AFTER_DEATH = 2
 
 
 def n_worker_processes(n_jobs: int | None) -> int:
-    """Return the number of processes of the active joblib backend; 1 for threads.
+    """Return the number of worker processes of the active joblib backend.
 
-    Inside a loky process, joblib reports threads, so no process starts further processes.
+    It is 1 for a backend of threads. Inside a worker process of loky, joblib reports threads, so no worker starts processes
+    of its own.
     """
     backend, _ = get_active_backend(prefer="threads")
     return 1 if getattr(backend, "supports_sharedmem", False) else int(effective_n_jobs(n_jobs))
 
 
 def reproducible_predictions() -> AbstractContextManager[Any]:
-    """Return a context in which predictions are the same in every run.
+    """Return a context manager under which predictions are the same in every run.
 
-    In a joblib context, forests sum their trees in the order in which threads finish. Then the last bit of a probability,
-    and the winner of a tie, would differ between runs.
+    Without it, and with a joblib backend of processes, a forest adds up its trees in the order in which threads finish. So
+    the last bit of a probability, and the winner of a tie, could differ between runs.
     """
     backend, _ = get_active_backend(prefer="threads")
     return nullcontext() if getattr(backend, "supports_sharedmem", False) else parallel_backend("threading", n_jobs=1)
 
 
 class Shared(NamedTuple):
-    """Engine and batch fields that all chunks share."""
+    """The engine, and the batch fields that all chunks share."""
 
     engine: CounterfactualEngine
     batch: Batch  # without points
 
 
 class Chunk(NamedTuple):
-    """Some of the points."""
+    """The fields of a batch for some of its rows, and their time limit."""
 
     per_point: dict[str, Any]  # fields of the batch
     time_limit: float  # remaining seconds when the chunk was sent
@@ -70,14 +71,14 @@ class Chunk(NamedTuple):
 
 
 def solve_by_workers(engine: CounterfactualEngine, batch: Batch, n_jobs: int | None) -> Counterfactuals:
-    """Solve a batch in worker processes.
+    """Find the counterfactuals of a batch in worker processes.
 
     Parameters
     ----------
     engine : CounterfactualEngine
     batch : Batch
     n_jobs : int or None
-        Number of worker processes.
+        Number of worker processes, as in joblib.
     """
     nothing = replace(batch.of(np.arange(0)), n_threads=1, progress=None)
     sent = _pickled(Shared(_without_rows(engine, batch.limits), nothing))
@@ -99,7 +100,7 @@ def solve_by_workers(engine: CounterfactualEngine, batch: Batch, n_jobs: int | N
 
 
 def _equal_parts(n: int, n_workers: int) -> list[NDArray[np.int64]]:
-    """Divide n points into equal parts, in order."""
+    """Divide the positions of ``n`` rows into chunks of about equal size."""
     n_chunks = min(n, max(CHUNKS_PER_WORKER * n_workers, -(-n // MOST_POINTS_PER_CHUNK)))
     ends = [n * k // n_chunks for k in range(n_chunks + 1)]
     return [np.arange(begin, end) for begin, end in pairwise(ends)]
@@ -108,7 +109,7 @@ def _equal_parts(n: int, n_workers: int) -> list[NDArray[np.int64]]:
 def _results(
     chunks: list[NDArray[np.int64]], task: Callable[[NDArray[np.int64]], Any], n_jobs: int | None
 ) -> Generator[Counterfactuals]:
-    """Yield the results of all chunks in order. If a worker dies, start new workers."""
+    """Yield the results of all chunks in order; start new workers if one dies."""
     n_done, deaths = 0, 0
     while n_done < len(chunks):
         try:
@@ -127,7 +128,7 @@ def _results(
 
 
 def _computed(tasks: Iterator[Any], n_jobs: int | None) -> Generator[Counterfactuals]:
-    """Yield the results of tasks in order."""
+    """Run joblib tasks and yield their results in order."""
     backend, _ = get_active_backend(prefer="threads")
     as_they_come = getattr(backend, "supports_return_generator", False)
     parallel = Parallel(n_jobs=n_jobs, batch_size=1, **({"return_as": "generator"} if as_they_come else {}))
@@ -137,7 +138,7 @@ def _computed(tasks: Iterator[Any], n_jobs: int | None) -> Generator[Counterfact
 
 
 def _solve_chunk(sent: NDArray[np.uint8], chunk: Chunk) -> Counterfactuals:
-    """Solve a chunk in a worker, with one thread."""
+    """Find the counterfactuals of a chunk; runs in a worker, with one thread."""
     shared: Shared = pickle.loads(sent.data)
     left = max(0.0, min(chunk.time_limit, chunk.ends_at - time.time()))
     found = shared.engine.solve_here(replace(shared.batch, **chunk.per_point, time_limit=left))
@@ -145,7 +146,10 @@ def _solve_chunk(sent: NDArray[np.uint8], chunk: Chunk) -> Counterfactuals:
 
 
 def _pickled(shared: Shared) -> NDArray[np.uint8]:
-    """Pickle once for all chunks, as an array: joblib sends arrays to each worker once."""
+    """Pickle the shared fields as an array.
+
+    joblib sends an array to each worker only once.
+    """
     try:
         # Classes defined in a notebook belong to no module. Only joblib's pickling includes them.
         pickled = pickle.dumps(wrap_non_picklable_objects(shared, keep_wrapper=False))
@@ -158,7 +162,10 @@ def _pickled(shared: Shared) -> NDArray[np.uint8]:
 
 
 def _without_rows(engine: CounterfactualEngine, limits: Limits) -> CounterfactualEngine:
-    """Copy the engine without the training rows, which only MILPs need."""
+    """Copy the engine without its training rows, to send less data to the workers.
+
+    The copy keeps the medians and distinct values that the search needs. With ``method="milp"``, the rows are kept.
+    """
     sent = copy(engine)
     known = engine.training
     if known.chunks is not None and engine.method == "search":

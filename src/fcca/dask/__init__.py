@@ -1,6 +1,6 @@
-"""Thresholds and trees of tables on a Dask cluster.
+"""Replace a black box with a tree, from a table on Dask.
 
-It needs Dask: ``pip install "fcca[dask]"``.
+This package needs Dask: ``pip install "fcca[dask]"``.
 """
 
 try:

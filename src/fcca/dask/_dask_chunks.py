@@ -1,4 +1,4 @@
-"""Passes over a Dask table, one task per partition."""
+"""Run the stages of the threshold pipeline on Dask, one task per partition."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ OF_DISTRIBUTED = ("dask.distributed", "distributed")
 
 
 class DaskChunks(Chunks):
-    """The partitions of a table as chunks of the pipeline.
+    """A Dask table whose partitions are the chunks of the threshold pipeline.
 
-    One task per partition computes a result. Further tasks sum the results on the workers, a few at a time. Only the total
-    is sent back.
+    One task per partition computes a result. Other tasks sum the results on the workers, a few at a time. Only the total is
+    sent back to this process.
 
     Parameters
     ----------
     table : PartitionedTable
     client : distributed.Client, optional
-        None is the active client or, without one, Dask's local scheduler.
+        None uses the active client or, if there is none, Dask's local scheduler.
     retries : int
         How often a failed task is repeated.
     verbose : bool
-        Show a progress bar.
+        Whether to show a progress bar.
     """
 
     def __init__(self, table: PartitionedTable, client: Any = None, *, retries: int = 3, verbose: bool = False) -> None:
@@ -57,7 +57,10 @@ class DaskChunks(Chunks):
         raise InvalidInputError("There are no rows to learn from.")
 
     def sum(self, label: str, function: Callable[..., T | None], *given: Any) -> T:
-        """Apply a function to every partition and sum the results."""
+        """Apply a function to the rows of every partition and sum the results.
+
+        The function is called as ``function(rows, *given)``. ``label`` names the progress bar.
+        """
         parts = self.table.applied(_of_rows, function, given)
         level: list[Delayed] = parts
         add = dask.delayed(_sum, pure=False)
@@ -69,9 +72,9 @@ class DaskChunks(Chunks):
         return total
 
     def each(self, function: Callable[..., T], *given: Any) -> list[T]:
-        """Return the results of a function for every partition.
+        """Apply a function to every partition and return the list of results.
 
-        The function takes the number and the rows of a partition.
+        The function is called as ``function(number, rows, *given)``, with the number of the partition and its rows.
         """
         return self._computed(self.table.applied(function, *given))
 
@@ -84,7 +87,7 @@ class DaskChunks(Chunks):
         return found
 
     def _watched(self, label: str, parts: list[Delayed], total: Delayed) -> Any:
-        """Compute the total and show progress by partitions."""
+        """Compute the total, and show how many of the tasks ``parts`` are finished."""
         with progress_bar(label, len(parts), self.verbose) as progress:
             if self.client is None:
                 with _counting({part.key for part in parts}, progress):
@@ -105,7 +108,7 @@ class DaskChunks(Chunks):
 
 
 def active_client(client: Any) -> Any:
-    """Return a client; None means the local scheduler."""
+    """Return the given client, or the active one; None for Dask's local scheduler."""
     if client is None:
         if dask.config.get("scheduler", None) not in (None, *OF_DISTRIBUTED):
             return None
@@ -141,7 +144,10 @@ def _released_on_error(futures: list[Any]) -> Iterator[None]:
 
 @contextmanager
 def _counting(keys: set[Any], progress: Callable[[int], None] | None) -> Iterator[None]:
-    """Report the progress of Dask's local scheduler."""
+    """Call ``progress`` with the number of tasks in ``keys`` that are finished.
+
+    This works for Dask's local scheduler only.
+    """
     if progress is None:
         yield
         return
@@ -165,5 +171,5 @@ def _sum(parts: list[Any]) -> Any:
 
 
 def _head(number: int, rows: Rows) -> Any:
-    """Return the first rows; None for an empty partition."""
+    """Return the first rows of a partition; None for an empty partition."""
     return rows.X.iloc[:ROWS_OF_FIRST] if len(rows.X) else None

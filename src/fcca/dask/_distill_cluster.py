@@ -1,4 +1,4 @@
-"""Replace a black box with a tree, from a Dask DataFrame."""
+"""Replace a black box with an optimal tree, from a Dask DataFrame."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def distill(
     Every worker computes the counterfactuals of its partitions and counts the thresholds that they cross. The workers sum
     these counts, and later the counts of the distinct binary rows that the tree is grown on. Rows stay on their workers,
     with two exceptions: a few rows that show the columns, and the sample for an unfitted classifier. A linear classifier has
-    no cuts. All values at which its counterfactuals end are sent, and close values are merged afterwards.
+    no cuts. All values at which its counterfactuals end are sent to this process, which then merges similar values.
 
     The result is the same, to the last digit, as after :meth:`FCCAClassifier.fit <fcca.FCCAClassifier.fit>` on all rows at
     once. It depends on neither partitions nor workers, even if a worker is lost. Weights that are not integers are the only
@@ -59,8 +59,8 @@ def distill(
     classifier : classifier, default=None
         The black box. A fitted classifier is used unchanged. It may come from scikit-learn, XGBoost, LightGBM and so on,
         from ``xgboost.dask`` or ``lightgbm.dask``, or be the result of ``xgboost.dask.train``. An unfitted classifier is
-        fitted in this process on ``sample`` rows. None is gradient boosting with 100 trees of depth 2, fitted in the same
-        way.
+        fitted in this process on ``sample`` random rows. None is gradient boosting with 100 trees of depth 2, fitted on
+        such a sample.
     sample_weight : str, default=None
         Name of the weight column.
     discretizer : FCCADiscretizer, default=None
@@ -70,13 +70,13 @@ def distill(
     fit_to : {"probability", "labels", "target"}, default=None
         What the tree learns; see :class:`~fcca.FCCAClassifier`.
     n_thresholds : int, default=None
-        Number of thresholds for the tree, chosen optimally. None keeps all thresholds.
+        Number of thresholds for the tree: those with the smallest inconsistency on the training rows. None keeps all.
     sample : int, default=100000
         Number of random rows for fitting an unfitted classifier.
     random_state : int, default=0
         Seed of the sample, which depends on neither partitions nor workers.
     client : distributed.Client, default=None
-        None is the active client or, without one, Dask's local scheduler.
+        None uses the active client or, if there is none, Dask's local scheduler.
     retries : int, default=3
         How often a failed task is repeated.
     verbose : int, default=0
@@ -85,7 +85,7 @@ def distill(
     Returns
     -------
     FCCAClassifier
-        Fitted. It stores neither the training rows nor the counterfactuals of single rows.
+        The fitted classifier. It stores neither the training rows nor the counterfactuals of single rows.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def distill(
 
 
 def _unfitted_discretizer(discretizer: FCCADiscretizer | None) -> FCCADiscretizer:
-    """Check a discretizer for use on a cluster and copy it."""
+    """Check that a discretizer suits a cluster, and return a clone."""
     if discretizer is None:
         return FCCADiscretizer()
     if not isinstance(discretizer, FCCADiscretizer):

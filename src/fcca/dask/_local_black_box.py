@@ -23,14 +23,16 @@ Positions = NDArray[np.int64]
 
 
 def black_box(classifier: Any, chunks: DaskChunks, *, sample: int, random_state: int) -> FrozenEstimator:
-    """Return the fitted black box.
+    """Return the black box as a fitted classifier that predicts without a cluster.
 
     An unfitted classifier is fitted on a sample of the rows.
 
     Parameters
     ----------
     classifier : classifier or None
+        None is gradient boosting with 100 trees of depth 2.
     chunks : DaskChunks
+        The table.
     sample : int
         Number of rows for fitting an unfitted classifier.
     random_state : int
@@ -88,7 +90,7 @@ def _check_trained(classifier: Any) -> None:
 
 
 def _local_xgboost(classifier: Any) -> Any:
-    """Return the class without Dask, with the same booster."""
+    """Convert a classifier of ``xgboost.dask`` to the same classifier of ``xgboost``."""
     name = type(classifier).__name__.removeprefix("Dask")
     plain = getattr(import_module("xgboost"), name, None)
     if plain is None:
@@ -112,7 +114,7 @@ def _fitted_on_sample(classifier: Any, rows: Rows) -> Any:
 
 
 def check_sample(n: Any, random_state: Any) -> None:
-    """Check the parameters of the sample.
+    """Check the parameters ``sample`` and ``random_state`` of ``distill``.
 
     Parameters
     ----------
@@ -128,16 +130,18 @@ def check_sample(n: Any, random_state: Any) -> None:
 
 
 def sampled(chunks: DaskChunks, n: int, random_state: int) -> Rows:
-    """Draw rows at random and keep their order.
+    """Draw a random sample of rows, in the order of the table.
 
     The sample depends on neither partitions nor workers.
 
     Parameters
     ----------
     chunks : DaskChunks
+        The table.
     n : int
-        Number of rows. All rows of a smaller table are taken.
+        Number of rows to draw. If the table has fewer rows, all of them are returned.
     random_state : int
+        Seed of the sample.
     """
     ends = np.cumsum(chunks.each(_n_rows))
     total = int(ends[-1])
@@ -165,9 +169,9 @@ def _chosen(number: int, rows: Rows, of_each: list[Positions]) -> Rows | None:
 
 
 def _check_categories_known(classifier: Any, table: PartitionedTable) -> None:
-    """Check that category codes are the same in all partitions.
+    """Check that a category has the same code in all partitions.
 
-    Only black boxes that split on codes need this.
+    Only a black box that splits on category codes instead of labels needs this.
     """
     unknown = table.unknown_categories
     for name, column in zip(table.layout.features, read_model(classifier).columns or (), strict=False):

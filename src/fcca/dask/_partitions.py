@@ -1,4 +1,4 @@
-"""The partitions of a Dask DataFrame as rows with labels and weights."""
+"""Split the partitions of a Dask DataFrame into features, labels and weights."""
 
 from __future__ import annotations
 
@@ -29,13 +29,16 @@ ANYTHING = pd.Series([], dtype=object)  # Dask's description of partitions that 
 
 @dataclass(frozen=True)
 class Layout:
-    """The roles of the columns.
+    """Which columns of a table are the label, the weight and the features.
 
     Attributes
     ----------
     label : str
+        Name of the label column.
     sample_weight : str or None
+        Name of the weight column; None if there is no such column.
     features : tuple of str
+        Names of the feature columns.
     """
 
     label: str
@@ -48,7 +51,7 @@ class Layout:
         return [*self.features, self.label, *([] if self.sample_weight is None else [self.sample_weight])]
 
     def rows(self, frame: pd.DataFrame) -> Rows:
-        """Return the rows of one partition, with checked labels."""
+        """Split one partition into features, checked labels and weights."""
         weight = None if self.sample_weight is None else _weights(frame[self.sample_weight])
         return Rows(frame[list(self.features)], _labels(frame[self.label]), weight)
 
@@ -60,7 +63,9 @@ class PartitionedTable:
     ----------
     ddf : dask.dataframe.DataFrame
     label : str
+        Name of the label column.
     sample_weight : str or None
+        Name of the weight column; None if there is no such column.
     """
 
     def __init__(self, ddf: Any, label: str, sample_weight: str | None) -> None:
@@ -74,22 +79,24 @@ class PartitionedTable:
 
     @property
     def n_partitions(self) -> int:
-        """Number of partitions."""
+        """Number of partitions that are read, after Dask has merged small ones."""
         return int(self._partitions.npartitions)
 
     @property
     def unknown_categories(self) -> set[Any]:
-        """Categorical columns whose categories Dask does not know."""
+        """Names of the categorical columns whose categories Dask does not know."""
         categorical = [name for name, kind in self.frame.dtypes.items() if isinstance(kind, pd.CategoricalDtype)]
         return {name for name in categorical if not self.frame[name].cat.known}
 
     def applied(self, function: Callable[..., Any], *given: Any) -> list[Delayed]:
-        """Return one task per partition, each of which calls a function.
+        """Return one Dask task per partition, each of which calls a function.
 
         Parameters
         ----------
         function : callable
-            Takes the number of the partition, its rows as :class:`Rows`, and ``given``.
+            Called as ``function(number, rows, *given)``, with the number of the partition and its rows as :class:`Rows`.
+        *given : object
+            Further arguments of the function.
         """
         packed = broadcast((function, self.layout, *given))
         numbers = dd.from_map(_unchanged, range(self.n_partitions), meta=ANYTHING, enforce_metadata=False)
@@ -97,9 +104,10 @@ class PartitionedTable:
 
     @cached_property
     def _partitions(self) -> Any:
-        """The partitions as one-element tuples, in their final number.
+        """The partitions, each as a tuple with one data frame.
 
-        Dask may merge partitions when few columns are read. ``optimize`` makes this decision once for all passes.
+        Dask may merge partitions when few columns are read. ``optimize`` makes this decision once for all passes, so that
+        the number of partitions stays the same.
         """
         return _mapped(self.frame, _as_tuple).optimize()
 
@@ -153,7 +161,7 @@ def _weights(column: pd.Series[Any]) -> NDArray[np.float64]:
 
 
 def _mapped(first: Any, function: Callable[..., Any], *others: Any) -> Any:
-    """Map a function over partitions; the function may return any object."""
+    """Apply a function to every partition, without checks of the type that it returns."""
     return first.map_partitions(function, *others, meta=ANYTHING, enforce_metadata=False, align_dataframes=False)
 
 
@@ -175,10 +183,10 @@ def _applied(number: int, packed: tuple[Any, ...], partition: tuple[pd.DataFrame
 
 
 def broadcast(value: Any) -> Delayed:
-    """Return a task that holds a value shared by many tasks.
+    """Return a Dask task that provides a value to many other tasks.
 
-    The graph stores the value once. If a worker is lost, another one unpacks the value again. A scattered value would be
-    lost with its worker.
+    The task graph stores the value only once. If a worker is lost, another worker unpacks the value again. A value that was
+    sent with ``Client.scatter`` would be lost with its worker.
     """
     packed = zlib.compress(cloudpickle.dumps(value), level=1)
     return dask.delayed(_unpacked, pure=False)(packed, dask_key_name=f"fcca-broadcast-{uuid4().hex}")

@@ -1,4 +1,4 @@
-"""scikit-learn transformers that end in a threshold table."""
+"""Discretizers: scikit-learn transformers that turn a table into binary columns."""
 
 from fcca.discretizers._base import (
     TargetThresholdTransformer as TargetThresholdTransformer,

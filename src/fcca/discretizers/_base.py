@@ -1,4 +1,4 @@
-"""Base classes of the discretizers: transformers that end in a threshold table."""
+"""Base classes of the discretizers, which turn a table into binary columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ Floats = NDArray[np.float64]
 
 
 class ThresholdTransformer(TransformerMixin, BaseEstimator):
-    """Base of the discretizers: ``fit`` finds ``all_thresholds_`` and keeps ``thresholds_``."""
+    """Base class of the discretizers.
+
+    ``fit`` finds the conditions ``all_thresholds_``. A selection chooses the conditions ``thresholds_`` among them, and
+    ``transform`` computes their binary columns.
+    """
 
     selection: OptimalSelection | None
     thresholds_: ThresholdTable
@@ -30,7 +34,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
     selection_: Selection  # only if there is a selection
 
     def _begin(self) -> None:
-        """Check the selection, and drop the thresholds of an earlier fit."""
+        """Check the parameter ``selection``, and delete the thresholds of an earlier fit."""
         self._check_selection(self.selection)
         for name in ("thresholds_", "all_thresholds_", "selection_"):
             if hasattr(self, name):
@@ -46,8 +50,8 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         selection : OptimalSelection or None
             None keeps all thresholds.
         X, y, sample_weight : as in fit, optional
-            The rows on which the inconsistency is measured, usually the training rows. They are not needed if selection is
-            None. y is not needed if the selection is fitted to the black box.
+            The rows on which the selection minimizes the inconsistency, usually the training rows. They are not needed if
+            ``selection`` is None. y is not needed if ``selection.fit_to`` is "target", that is, the black box.
 
         Returns
         -------
@@ -59,7 +63,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         if selection is not None:
             against_target = selection.fit_to == "target"
             if X is None or (y is None and not against_target):
-                raise InvalidInputError("A selection is measured on rows. Give X and y, usually the training rows.")
+                raise InvalidInputError("A selection is computed from rows. Give X and y, usually the training rows.")
             labels = np.empty(_num_samples(X)) if y is None else y  # not needed against the target
             rows = weighted_rows(X, labels, sample_weight)
             candidates = self._candidates()
@@ -68,13 +72,14 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         return self.accept_selection(selection, chosen)
 
     def accept_selection(self, selection: OptimalSelection | None, chosen: Selection | None) -> Self:
-        """Keep the thresholds of a selection that was computed elsewhere.
+        """Set ``thresholds_`` to the result of a selection that was computed elsewhere.
 
         Parameters
         ----------
         selection : OptimalSelection or None
+            The new value of the parameter ``selection``.
         chosen : Selection or None
-            The result of the selection. None keeps all thresholds.
+            The result of this selection. None keeps all thresholds.
 
         Returns
         -------
@@ -94,15 +99,17 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
             raise InvalidInputError(f"{type(self).__name__} has no black box, so fit_to must be 'labels', got 'target'.")
 
     def _check_fitted(self, attribute: str = "thresholds_") -> None:
-        """Check that there are thresholds."""
+        """Raise an error if the discretizer is not fitted, that is, has no ``attribute``."""
         check_is_fitted(self, attribute)
 
     def _candidates(self) -> ThresholdTable:
-        """Return the conditions to select from."""
+        """Return the conditions that a selection chooses from."""
         return self.all_thresholds_
 
     def _choose(self, rows: EncodedRows) -> None:
-        """Keep the selected thresholds, or all of them. This is the last step of ``fit``.
+        """Set ``thresholds_``: the selected conditions, or all without a selection.
+
+        This is the last step of ``fit``.
 
         Parameters
         ----------
@@ -123,12 +130,12 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         self.thresholds_ = self._candidates() if chosen is None else chosen.thresholds
 
     def transform(self, X: Any) -> NDArray[np.int8]:
-        """Compute the binary columns: one per condition, 1 if it holds.
+        """Compute one binary column per condition: 1 where the condition holds, else 0.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            A category that did not occur in ``fit`` raises an error.
+            In a column with conditions, a category that did not occur in ``fit`` raises an error.
 
         Returns
         -------
@@ -147,8 +154,8 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
         asked_by : ThresholdTable, optional
-            Conditions that the rows are encoded for. Their columns may have missing values even if the training rows had
-            none there. All other columns may hold any values.
+            Conditions for which the rows are encoded. In the columns of these conditions, values may be missing even if no
+            training value was missing. Columns without such a condition may hold any values.
 
         Returns
         -------
@@ -170,7 +177,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         input_features : array-like of str, optional
-            Names of the input columns, if X had none.
+            Names of the input columns. They are needed only if the X given to ``fit`` had no column names.
 
         Returns
         -------
@@ -191,22 +198,22 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
 
     @property
     def _needs_labels(self) -> bool:
-        """True if ``fit`` needs y."""
+        """True if ``fit`` needs the labels y."""
         return self.selection is not None
 
     def _column_names(self) -> list[str]:
-        """Return the column names of ``fit``, or ``x0``, ``x1``, … if there are none."""
+        """Return the column names of the X given to ``fit``, or ``x0``, ``x1``, …."""
         return [str(name) for name in _check_feature_names_in(self)]
 
 
 class TargetThresholdTransformer(ThresholdTransformer):
-    """Base of the discretizers that take thresholds from a classifier, ``estimator_``."""
+    """Base class of the discretizers that find thresholds in a classifier, ``estimator_``."""
 
     estimator_: Any
     _training_rows: EncodedRows | None  # only during fit_binary_rows
 
     def predict_target(self, X: Any) -> NDArray[np.generic]:
-        """Predict with the black box.
+        """Predict the classes of rows with the black box.
 
         Parameters
         ----------
@@ -220,7 +227,9 @@ class TargetThresholdTransformer(ThresholdTransformer):
         return self._predicted(EncodedRows(self.encode(X), np.empty(0)))
 
     def binary_rows(self, X: Any, y: Any, sample_weight: Floats | None = None) -> BinaryRows:
-        """Binarize rows and predict them. They are encoded once for both.
+        """Compute the binary columns of rows and the predictions of the black box.
+
+        The rows are encoded only once.
 
         Parameters
         ----------
@@ -238,7 +247,7 @@ class TargetThresholdTransformer(ThresholdTransformer):
     def fit_binary_rows(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **metadata: Any) -> BinaryRows | None:
         """Call ``fit``, and return the training rows as binary columns.
 
-        Each row is encoded and predicted once.
+        Each row is encoded and predicted only once, which is faster than ``fit`` followed by :meth:`binary_rows`.
 
         Parameters
         ----------
@@ -247,7 +256,7 @@ class TargetThresholdTransformer(ThresholdTransformer):
         Returns
         -------
         BinaryRows or None
-            The rows without those of weight 0. None if the ``fit`` of a subclass does not end in ``_choose``.
+            The training rows with positive weight. None if the ``fit`` of a subclass does not call ``_choose``.
         """
         self._training_rows = None
         try:
@@ -268,12 +277,14 @@ class TargetThresholdTransformer(ThresholdTransformer):
         return BinaryRows(B, rows.y, predictions, rows.weight, soft=self.soft_labels(rows))
 
     def soft_labels(self, rows: EncodedRows) -> SoftLabels | None:
-        """Compute the class probabilities of the black box; None if it has none.
+        """Compute the soft labels of rows: class probabilities of the black box times weights.
+
+        Returns None if the black box has no ``predict_proba``.
 
         Parameters
         ----------
         rows : EncodedRows
-            If the rows already hold probabilities, these are used.
+            If ``rows.probability`` is known, it is used instead of ``predict_proba``.
         """
         probability = rows.probability
         if probability is None and hasattr(self.estimator_, "predict_proba"):
@@ -282,7 +293,7 @@ class TargetThresholdTransformer(ThresholdTransformer):
         return None if probability is None else SoftLabels.of(probability, rows.weight)
 
     def _predicted(self, rows: EncodedRows) -> NDArray[np.generic]:
-        """Return the predictions of the black box. Predictions that the rows hold are used."""
+        """Return ``rows.predictions`` if known, otherwise predict with the black box."""
         if rows.predictions is not None:
             return rows.predictions
         given = as_fitted_on(self.estimator_, rows.X, columns=self.all_thresholds_.columns)

@@ -1,4 +1,4 @@
-"""Tables in chunks: one chunk in memory, or several chunks read one after the other."""
+"""Tables in chunks, in memory or read one chunk after the other."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ T = TypeVar("T")
 
 
 class Chunks(ABC):
-    """A table in chunks, in this process or elsewhere.
+    """A table in chunks, which a subclass reads locally or on a cluster.
 
     Attributes
     ----------
     in_memory : EncodedRows or None
-        All rows, if the table is one chunk in memory.
+        All rows, if the whole table is in memory.
     keep : callable or None
-        Called with the search result of each chunk, if chunks are searched in this process and in order.
+        Called with the :class:`SearchResult` of each chunk. It is None if these results are not kept.
     """
 
     in_memory: EncodedRows | None = None
@@ -30,19 +30,20 @@ class Chunks(ABC):
 
     @abstractmethod
     def first(self) -> Any:
-        """Return some raw rows, from which the columns are read."""
+        """Return some unencoded rows, which show the names and types of the columns."""
 
     @abstractmethod
     def sum(self, label: str, stage: Callable[..., T | None], *given: Any) -> T:
-        """Apply a stage to every chunk, and sum the results.
+        """Apply a stage of the pipeline to every chunk, and sum the results.
 
         Parameters
         ----------
         label : str
             Name of the stage, for the progress bar.
         stage : callable
-            Takes a chunk and ``given``. It returns None for a chunk without rows.
+            Called as ``stage(chunk, *given)``. It returns None for a chunk without rows.
         *given : object
+            Further arguments of ``stage``.
         """
 
 
@@ -52,7 +53,7 @@ class LocalChunks(Chunks):
     Parameters
     ----------
     source : iterable of Rows or EncodedRows
-        The chunks. Each iteration over it yields all of them.
+        The chunks. It is iterated once per stage, and must yield all chunks each time.
     n_rows : int or None
         Number of rows for the progress bar, if known.
     verbose : bool, default=False
@@ -67,7 +68,7 @@ class LocalChunks(Chunks):
         return _some(next((rows.X for rows in self.source if n_rows_of(rows.X)), None))
 
     def sum(self, label: str, stage: Callable[..., T | None], *given: Any) -> T:
-        """Apply a stage to every chunk, and sum the results."""
+        """Apply a stage to one chunk after the other; sum the results."""
 
         def results() -> Iterator[T]:
             done = 0
@@ -84,16 +85,17 @@ class LocalChunks(Chunks):
 
 
 class MemoryChunks(LocalChunks):
-    """A table in memory: one chunk, whose search results are kept.
+    """A table in memory: a single chunk, whose search result is kept.
 
     Parameters
     ----------
     rows : EncodedRows
+        All rows of the table.
 
     Attributes
     ----------
     results : list of SearchResult
-        One entry after the rows have been searched.
+        Empty at first. After the search for counterfactuals, it has one entry.
     """
 
     def __init__(self, rows: EncodedRows) -> None:
@@ -104,20 +106,21 @@ class MemoryChunks(LocalChunks):
 
 
 def _some(result: T | None) -> T:
-    """Return the result. Raise an error if no chunk had any rows."""
+    """Return the result; raise an error if no chunk had rows (None)."""
     if result is None:
         raise InvalidInputError("There are no rows to learn from.")
     return result
 
 
 def summed(parts: Iterator[T]) -> T | None:
-    """Sum the parts in pairs of about the same size.
+    """Sum the parts with ``+``, in pairs of about equal size.
 
-    So a growing sum is not copied for every part.
+    This is faster than adding one part after the other, which would copy the growing sum each time.
 
     Parameters
     ----------
     parts : iterator
+        Objects that can be added.
 
     Returns
     -------

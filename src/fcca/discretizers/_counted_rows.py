@@ -1,4 +1,7 @@
-"""Distinct rows with counts. A tree needs nothing else from a table."""
+"""Distinct binary rows with counts.
+
+A tree needs nothing else from a table.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +28,21 @@ ROWS_OF_ERROR = 50_000
 
 @dataclass(frozen=True)
 class CountedRows:
-    """Distinct keys with the number and weight of their rows. Two objects can be added with ``+``.
+    """Distinct rows, coded as keys (see :class:`RowCoder`), with counts and weights.
+
+    The sum ``a + b`` of two objects counts the rows of both.
 
     Attributes
     ----------
     keys : ndarray of shape (n_distinct, n_words)
-        Sorted.
+        The sorted keys: one row of whole numbers (words) per distinct row.
     n_rows : ndarray of shape (n_distinct,)
+        Number of rows with each key.
     weight : ndarray of shape (n_distinct,)
+        Sum of the weights of these rows.
     soft : ndarray of shape (n_distinct, n_classes)
-        Sums of soft labels. It has no columns if the black box has no probabilities.
+        Sums of the soft labels of these rows: class probabilities of the black box times weights. The array has no columns
+        if the black box has no probabilities.
     """
 
     keys: Keys
@@ -46,17 +54,18 @@ class CountedRows:
     def of(
         cls, keys: Keys, n_rows: Codes | None = None, weight: Floats | None = None, soft: Floats | None = None
     ) -> CountedRows:
-        """Count equal keys together.
+        """Sum counts, weights and soft labels by key.
 
         Parameters
         ----------
         keys : ndarray of shape (n_entries, n_words)
+            Keys in any order; equal keys may occur several times.
         n_rows : ndarray of shape (n_entries,), optional
-            Number of rows that each entry stands for. None is 1 for each.
+            Number of rows that each entry stands for. None means 1.
         weight : ndarray of shape (n_entries,), optional
-            Weight of these rows. None is 1 per row.
+            Sum of the weights of the rows that each entry stands for. None means 1 per row.
         soft : ndarray of shape (n_entries, n_classes), optional
-            Sums of their soft labels.
+            Sums of the soft labels of the rows that each entry stands for.
         """
         code = _numbered(keys)
         n = int(code.max(initial=-1)) + 1
@@ -86,23 +95,23 @@ class CountedRows:
 
     @property
     def nbytes(self) -> int:
-        """Bytes in memory."""
+        """Number of bytes that the arrays need in memory."""
         return self.keys.nbytes + self.n_rows.nbytes + self.weight.nbytes + self.soft.nbytes
 
 
 class TooManyRowsError(FCCAError, MemoryError):
-    """The conditions distinguish more rows than there is memory for.
+    """Raised if a table has too many distinct binary rows for the available memory.
 
     Parameters
     ----------
     n_rows, n_distinct : int
-        Number of rows counted, and number of distinct rows among them.
+        Number of training rows counted so far, and number of distinct binary rows among them.
     some : CountedRows
-        Some of the distinct rows. They are few, because the error may be sent to another process.
+        A sample of the distinct rows. The sample is small, because the error may be sent to another process.
     """
 
     def __init__(self, n_rows: int, n_distinct: int, some: CountedRows) -> None:
-        super().__init__(f"The conditions distinguish {n_distinct:,} of {n_rows:,} rows.")
+        super().__init__(f"The conditions give {n_distinct:,} distinct binary rows in {n_rows:,} rows: too many for memory.")
         self.n_rows, self.n_distinct, self.some = n_rows, n_distinct, some
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -111,7 +120,10 @@ class TooManyRowsError(FCCAError, MemoryError):
 
 @dataclass(frozen=True)
 class DistinctRows:
-    """Distinct training rows and distinct held-out rows. Two objects can be added with ``+``."""
+    """The distinct training rows and the distinct held-out rows of a table.
+
+    The sum ``a + b`` of two objects counts the rows of both.
+    """
 
     training: CountedRows
     held_out: CountedRows
@@ -122,7 +134,7 @@ class DistinctRows:
         return both.checked()
 
     def checked(self) -> DistinctRows:
-        """Return the rows. Raise an error if there are too many."""
+        """Return the object itself, or raise an error if it needs too much memory."""
         if sum(rows.nbytes + len(rows) * self.n_conditions for rows in (self.training, self.held_out)) > MOST_BYTES:
             rows = self.training
             every = slice(0, None, -(-len(rows) // ROWS_OF_ERROR) or 1)
@@ -132,7 +144,7 @@ class DistinctRows:
 
 
 def _numbered(keys: Keys) -> NDArray[np.intp]:
-    """Number the keys word by word; equal keys get equal numbers."""
+    """Give each key a number, so that equal keys get equal numbers."""
     code = pd.factorize(keys[:, 0])[0]
     for word in keys.T[1:]:
         other, distinct = pd.factorize(word)
@@ -141,7 +153,10 @@ def _numbered(keys: Keys) -> NDArray[np.intp]:
 
 
 class Digit(NamedTuple):
-    """Groups of a column's values that no condition distinguishes."""
+    """The groups of values of one column that the conditions distinguish.
+
+    Values in the same group satisfy the same conditions. The number of the group is one digit of a row's key.
+    """
 
     feature: int
     cuts: Floats | None  # of a column of numbers: the group is the number of cuts below the value
@@ -165,16 +180,21 @@ class Digit(NamedTuple):
 
 @dataclass(frozen=True)
 class RowCoder:
-    """Code rows, labels and predictions as keys.
+    """Codes a row, its label and its prediction as a key.
 
-    Two keys are equal if all conditions, the labels and the predictions of the rows are equal.
+    A key consists of one or more whole numbers (words).
+
+    Two rows have equal keys if they satisfy the same conditions and have the same label and prediction. A key holds the
+    number of the label, the number of the prediction, and one digit per column with conditions.
 
     Attributes
     ----------
     n_features : int
-        Columns of the table.
+        Number of columns of the table.
     digits : tuple of Digit
+        One entry per column with conditions.
     n_labels, n_predictions : int
+        Number of different labels, and of different predictions.
     """
 
     n_features: int
@@ -184,13 +204,18 @@ class RowCoder:
 
     @classmethod
     def of(cls, table: ThresholdTable, n_labels: int, n_predictions: int) -> RowCoder:
-        """Make the coder for the conditions of a table."""
+        """Build the coder for the conditions of a threshold table."""
         used = [_digit(table, int(j)) for j in np.unique(table.feature)]
         return cls(len(table.feature_names), tuple(used), n_labels, n_predictions)
 
     @property
     def _words(self) -> list[list[int]]:
-        """Sizes of the digits in each word; label and prediction come first."""
+        """For each word of a key, the sizes of its digits.
+
+        The size of a digit is the number of values that it can have.
+
+        The label and the prediction are the first two digits of the first word.
+        """
         words: list[list[int]] = [[]]
         product = 1
         for size in (self.n_labels, self.n_predictions, *(len(digit.values) for digit in self.digits)):
@@ -204,14 +229,14 @@ class RowCoder:
     def count(
         self, X: Floats, label: Codes, prediction: Codes, weight: Floats | None = None, soft: Floats | None = None
     ) -> CountedRows:
-        """Count rows.
+        """Code rows as keys, and count equal keys.
 
         Parameters
         ----------
         X : ndarray of shape (n_rows, n_features)
-            Categories as codes, NaN for missing values.
+            Encoded rows, with codes for categories and NaN for missing values.
         label, prediction : ndarray of shape (n_rows,)
-            Numbers of the label and of the black box's prediction.
+            The label and the prediction of the black box, as whole numbers from 0.
         weight : ndarray of shape (n_rows,), optional
         soft : ndarray of shape (n_rows, n_classes), optional
             Soft labels.
@@ -224,18 +249,18 @@ class RowCoder:
         return CountedRows.of(keys, weight=weight, soft=soft)
 
     def none(self, n_soft: int) -> CountedRows:
-        """Create an object without rows; ``n_soft`` is the number of soft-label columns."""
+        """Return counts without rows, with ``n_soft`` columns of soft labels."""
         return CountedRows.of(np.zeros((0, len(self._words)), dtype=np.uint64), soft=np.empty((0, n_soft)))
 
     def labels_and_predictions(self, rows: CountedRows) -> tuple[Codes, Codes]:
-        """Decode the numbers of the label and the prediction of each distinct row."""
+        """Decode the label and the prediction of each distinct row, as whole numbers."""
         label, prediction, *_ = self._groups(rows.keys)
         return label, prediction
 
     def values(self, keys: Keys) -> Floats:
-        """Decode keys as rows with one value of each group.
+        """Decode keys into rows that satisfy the same conditions as the original rows.
 
-        Columns without a condition are 0.
+        In each column, the result is one value of the group. Columns without a condition are 0.
         """
         table = np.zeros((len(keys), self.n_features))
         for digit, group in zip(self.digits, self._groups(keys)[2:], strict=True):
@@ -243,7 +268,10 @@ class RowCoder:
         return table
 
     def binarized(self, rows: CountedRows, table: ThresholdTable) -> NDArray[np.int8]:
-        """Binarize the distinct rows by some of the coder's conditions."""
+        """Compute the binary columns of the distinct rows.
+
+        The conditions in ``table`` must be among the conditions of the coder.
+        """
         B = np.empty((len(rows), len(table)), dtype=np.int8)
         for begin in range(0, len(rows), ROWS_AT_A_TIME):
             chunk = slice(begin, begin + ROWS_AT_A_TIME)

@@ -1,4 +1,7 @@
-"""The conditions that counterfactuals cross, and the missing values that decide."""
+"""Find the conditions that counterfactuals cross.
+
+A missing value is called deciding if filling in this value alone flips the prediction. It gives a condition ``is missing``.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ Points = NDArray[np.int64]
 
 
 class DecidingValues(NamedTuple):
-    """Missing values, each of which flips the black box when filled in alone."""
+    """Missing values that each flip the prediction if they alone are filled in."""
 
     point: Points  # position among the counterfactuals
     feature: NDArray[np.int32]
@@ -29,7 +32,7 @@ class DecidingValues(NamedTuple):
 
 
 class Crossings(NamedTuple):
-    """One entry per crossing: the counterfactual and the condition it crosses."""
+    """One entry for each pair of a counterfactual and a condition that it crosses."""
 
     point: Points  # position among the counterfactuals
     feature: NDArray[np.int32]
@@ -38,7 +41,10 @@ class Crossings(NamedTuple):
     labels: list[tuple[Any, ...] | None] | None
 
     def table(self, names: list[str], weight: Floats, columns: Columns | None) -> tuple[ThresholdTable, NDArray[np.int64]]:
-        """Count the distinct conditions; also return the position of each entry's condition."""
+        """Sum the weights of the crossings by condition.
+
+        Also returns, for each crossing, the position of its condition in the table.
+        """
         threshold = self.threshold + 0.0  # turns -0.0 into 0.0: otherwise the sign would depend on the order of the rows
         return ThresholdTable.from_counts(
             names, self.feature, threshold, weight, kind=self.kind, labels=self.labels, columns=columns
@@ -51,16 +57,17 @@ def crossings(
     columns: Columns | None,
     deciding: DecidingValues,
 ) -> Crossings:
-    """Find the conditions that proven counterfactuals cross.
+    """Find the conditions that counterfactuals with the status "optimal" cross.
 
-    These are cuts, sets of categories, and missing values that decide.
+    A changed number crosses a cut, and a changed category enters a set of categories. A deciding missing value crosses
+    ``is missing``.
 
     Parameters
     ----------
     engine : CounterfactualEngine
     found : Counterfactuals
     columns : Columns or None
-        None if all columns are plain numbers.
+        Categories and missing values; None if all columns are plain numbers.
     deciding : DecidingValues
     """
     moves = found.moves
@@ -96,7 +103,10 @@ def _crossed_sets(
     landing: Floats,
     is_category: NDArray[np.bool_],
 ) -> list[tuple[Any, ...] | None]:
-    """Find the labels of the set that each move between categories enters."""
+    """Return, for each change, the labels of the set of categories that it enters.
+
+    The entry of a change of a number is None.
+    """
     known: dict[tuple[int, int, int], tuple[Any, ...]] = {}
     labels: list[tuple[Any, ...] | None] = [None] * len(feature)
     for at in np.flatnonzero(is_category).tolist():
@@ -116,19 +126,20 @@ def find_deciding_values(
     limits: Limits | None,
     solve: Callable[[Points, Limits], Counterfactuals],
 ) -> DecidingValues:
-    """Find missing values that decide.
+    """Find the missing values whose filling-in alone flips the prediction.
 
-    Filling in one of them alone flips the black box.
+    For each missing value of a row, a search may fill in this value and change nothing else.
 
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features)
     found : Counterfactuals
-        Counterfactuals of the rows that count.
+        Counterfactuals of rows of X. Only the missing values of these rows are examined.
     limits : Limits or None
-        The rules compiled for these rows.
+        The rules compiled for the rows of ``found``; None without rules.
     solve : callable
-        Finds the counterfactuals of the rows at some positions of ``found``, under other limits.
+        ``solve(positions, limits)`` returns the counterfactuals of the rows at these positions in ``found`` under the
+        given limits.
 
     Returns
     -------
@@ -157,14 +168,14 @@ def find_deciding_values(
 
 
 def values_around(cells: Cells, own: Floats, table: ThresholdTable) -> ThresholdTable:
-    """Add the classifier's cuts and the training values next to the thresholds.
+    """Set ``cut``, ``below`` and ``above`` of a threshold table.
 
     Parameters
     ----------
     cells : Cells
-        The cells between the thresholds, or between more cuts than these, with the training values in them.
+        Cells that have observed the training rows. Every threshold of the table is a cut between two of them.
     own : ndarray of shape (n_cuts,)
-        The classifier's number for each cut of the cells.
+        For each cut between cells, the number that the classifier stores for it.
     table : ThresholdTable
     """
     is_cut = table.kind == "cut"
@@ -177,5 +188,5 @@ def values_around(cells: Cells, own: Floats, table: ThresholdTable) -> Threshold
 
 
 def observed_cells(X: Floats, feature: NDArray[np.int32], threshold: Floats) -> Cells:
-    """Build the cells between thresholds, with the values of X in them."""
+    """Build the cells between thresholds, with the range of X's values in each."""
     return Cells.from_cuts([threshold[feature == j] for j in range(X.shape[1])]).observe(X)

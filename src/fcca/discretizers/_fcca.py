@@ -1,4 +1,4 @@
-"""FCCADiscretizer: the thresholds behind a classifier's decisions."""
+"""FCCADiscretizer: the thresholds that a classifier's counterfactuals cross."""
 
 from __future__ import annotations
 
@@ -44,63 +44,66 @@ Floats = NDArray[np.float64]
 class FCCADiscretizer(PartialFitTransformer):
     """Turn a table into the few binary columns behind a classifier's decisions.
 
-    The classifier is fitted, unless a fitted one is given. For every row that it predicts correctly with a confidence
-    between ``p0`` and ``p1``, the cheapest change that flips the prediction is computed exactly. The thresholds that these
-    changes cross are counted, and the most frequent ones become columns ``x > threshold``. In a column of categories, a
-    change enters one of the sets that the classifier distinguishes, which becomes a column ``x in {…}``. If filling in a
-    missing value alone flips a prediction, there is a column ``x is missing``.
+    First, the classifier (black box) is fitted, unless a fitted one is given. For every training row that it predicts
+    correctly with a confidence between ``p0`` and ``p1``, the cheapest change that flips the prediction is computed exactly:
+    the counterfactual of the row. The thresholds that counterfactuals cross are counted. The thresholds crossed most often
+    become binary columns ``x > threshold``. In a column of categories, a change enters one of the sets of categories that
+    the classifier distinguishes; this set becomes a binary column ``x in {…}``. If filling in a missing value alone flips
+    a prediction, there is a binary column ``x is missing``.
 
     Parameters
     ----------
     estimator : classifier, default=None
         Any classifier that :func:`fcca.read_model` reads. It is cloned and fitted. Wrap a fitted classifier in
-        scikit-learn's ``FrozenEstimator`` to use it without refitting. None is gradient boosting of 100 trees of depth 2
-        (depth 1 with ``preset="paper"``), after a scaler that makes the units of the columns irrelevant. It is fitted on
-        the sorted distinct rows with their weights. So ties do not depend on the order of the rows, or on whether a row
-        is repeated or has weight 2.
+        scikit-learn's ``FrozenEstimator`` to use it without refitting. None is gradient boosting with 100 trees of depth 2
+        (depth 1 with ``preset="paper"``), after a scaler that makes the units of the columns irrelevant. This default is
+        fitted on the sorted distinct rows with their weights. So its ties do not depend on the order of the rows, nor on
+        whether a row is given twice or has weight 2.
     preset : {"paper"}, default=None
         "paper" uses the paper's values for all parameters that are None: stumps as the black box, no limit on the number
         of thresholds, and a distance of 1 for a change of category.
     p0, p1 : float, default=0.5 and 1.0
-        Range of the predicted class's probability, which is 0.5 on the decision boundary. A lower ``p1`` saves time, a
-        higher ``p0`` leaves out the noise at the boundary. With more than two classes, the default ``p0`` means no lower
-        limit.
+        Smallest and largest confidence of the rows whose counterfactuals are computed. The confidence is the probability of
+        the predicted class; it is 0.5 on the decision boundary. A ``p1`` below 1 saves time. A ``p0`` above 0.5 leaves out
+        noisy rows near the boundary. With more than two classes, the default ``p0`` means no lower limit.
     lambda0, lambda1, lambda2 : float, default=0.1, 1.0 and 0.0
         Cost of a change: ``lambda0`` per changed feature, ``lambda1`` times the distance and ``lambda2`` times its square.
-        The unit of distance is set by ``scale``. A higher ``lambda0`` gives fewer features.
+        The unit of distance is set by ``scale``. With a higher ``lambda0``, counterfactuals change fewer features.
     scale : {"range", "rank", "mad"} or mapping of column names to units, default=None
-        Unit of distance for numbers. "range": the range of the training values, as in the paper. "rank": the difference
-        between the lowest and the highest rank of the training values, for classifiers made of trees; ranks are linear
-        between these values. "mad": the median absolute deviation of the training values, or the mean absolute deviation
-        if the median is 0. A mapping such as ``{"income": 1000}``: these units, and the range for the other columns. None
-        is "range" in all presets.
+        Unit of distance of a numeric column. "range": largest minus smallest training value, as in the paper. "rank":
+        highest minus lowest rank of the training values, for classifiers made of trees; ranks are linear between these
+        values. "mad": the median absolute deviation of the training values, or the mean absolute deviation if the median
+        is 0. A mapping such as ``{"income": 1000}`` gives the unit of each column; columns that are not in the mapping use
+        "range". None is "range" in all presets.
     category_distance : float or "auto", default=None
         Distance of a change without direction: another category, a filled-in missing value, a switch of a one-hot group.
-        "auto" is the mean distance of two training rows over the columns of numbers, rounded to two digits. It makes
-        categories and numbers comparable. 1 is as far as the full range of a number, so few thresholds are categories.
-        None is "auto", or 1 with ``preset="paper"``.
+        "auto" is the mean distance between two training rows in one numeric column, rounded to two digits. The mean is
+        taken over all pairs of rows and all numeric columns that vary. It makes changes of categories and of numbers
+        comparable. A distance of 1 equals the full range of a number; then few conditions are on categories. None is
+        "auto", or 1 with ``preset="paper"``.
     Q : float, default=0.0
-        Granularity: keep the thresholds crossed at least as often as the Q-quantile of all counts. See also
-        :meth:`set_granularity`.
+        Granularity: keep the thresholds whose count is at least the Q-quantile of all counts. The count of a threshold says
+        how often counterfactuals cross it. A higher Q keeps fewer thresholds. See also :meth:`set_granularity`.
     max_thresholds : int or "all", default=None
-        Maximum number of thresholds. The thresholds crossed most often are kept. None is 100, for which a tree of depth 4
-        is found within seconds; with ``preset="paper"``, None keeps all.
+        Maximum number of thresholds. The thresholds crossed most often are kept. None is 100; with so many, a tree of depth
+        4 is found within seconds. With ``preset="paper"``, None keeps all thresholds.
     margin : float or str, default=1e-4
-        Score margin by which the other class must win, or a share of the range of scores, such as ``"10%"`` (see
-        :class:`CounterfactualExplainer`).
+        Score margin by which another class must win after the change, or a share of the range of scores, such as ``"10%"``
+        (see :class:`CounterfactualExplainer`).
     decision_threshold : float, default=None
         For two classes: the black box predicts the second class if its probability is at least this threshold. None uses
         the ``predict`` of the black box.
     merge_tolerance : float or "auto", default="auto"
-        Merge thresholds of a feature that are closer together than this share of its range. The threshold crossed most
-        often represents them. "auto" is 0 for trees and 0.01 for linear models.
+        Merge thresholds of a feature that are closer together than this share of the feature's range. The merged threshold
+        is the one crossed most often. "auto" is 0 for trees and 0.01 for linear models.
     round_thresholds : bool, default=True
         Replace each threshold with the shortest decimal between the two training values around it. This does not change
         the binary columns of the training rows. The original number stays in the column ``cut`` of the table.
     constraints : list of rules, default=None
         Rules from :mod:`fcca.constraints` that the changes must keep. A column that may not change has no conditions.
     time_limit : float, default=None
-        Seconds for all searches together. Counterfactuals that are not proven by then are left out, with a warning.
+        Seconds for all searches together. Counterfactuals that are not proven to be cheapest by then are not counted, and a
+        warning is issued.
     time_limit_per_row : float, default=None
         Seconds for the search of each row.
     n_jobs : int, default=None
@@ -109,28 +112,28 @@ class FCCADiscretizer(PartialFitTransformer):
     verbose : int, default=0
         1 shows a progress bar.
     selection : OptimalSelection, default=None
-        Chooses the best among the thresholds that ``Q`` keeps, with proof. None keeps all of them. See also
-        :meth:`set_selection`.
+        Chooses, among the thresholds that ``Q`` and ``max_thresholds`` keep, those with the smallest inconsistency on the
+        training rows. None keeps all of these thresholds. See also :meth:`set_selection`.
 
     Attributes
     ----------
     thresholds_ : ThresholdTable
-        The conditions that ``Q`` and the selection, if there is one, keep.
+        The conditions that ``Q``, ``max_thresholds`` and the selection, if there is one, keep.
     all_thresholds_ : ThresholdTable
-        The conditions before ``Q`` and the selection are applied.
+        All conditions found, before ``Q``, ``max_thresholds`` and the selection are applied.
     selection_ : Selection
         The choice with its proof. Only if there is a selection.
     counterfactuals_ : Counterfactuals
-        One counterfactual per row between ``p0`` and ``p1``, with proof. Not after :meth:`partial_fit`, which does not keep
-        them.
+        One counterfactual per training row that is predicted correctly with a confidence between ``p0`` and ``p1``. The
+        status says whether it is proven to be the cheapest one. :meth:`partial_fit` does not keep the counterfactuals.
     statuses_ : dict of str to int
-        Number of counterfactuals of each status.
+        Number of counterfactuals with each status.
     estimator_ : classifier
         The fitted classifier.
     classes_ : ndarray
         Classes of the classifier.
     constant_features_ : list of str
-        Columns with one value, which were left out.
+        Columns with only one value, which have no conditions.
     category_distance_ : float
         Distance of a change of category. With "auto", it is 1 if no column needs it or no column holds numbers.
     n_features_in_ : int
@@ -230,14 +233,14 @@ class FCCADiscretizer(PartialFitTransformer):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Columns of numbers, in their original units, or of categories: strings or pandas' category dtype. Values may be
-            missing.
+            Numeric columns, in their original units, and columns of categories: strings or pandas' category dtype. Values
+            may be missing.
         y : array-like of shape (n_rows,)
             Labels.
         sample_weight : array-like of shape (n_rows,), optional
             A row of weight 2 counts like two equal rows. A row of weight 0 is left out.
         **metadata : dict
-            Further arguments that the black box requests, with scikit-learn's metadata routing enabled.
+            Additional arguments that the black box requests through scikit-learn's metadata routing.
 
         Returns
         -------
@@ -261,12 +264,15 @@ class FCCADiscretizer(PartialFitTransformer):
         return self
 
     def fit_chunks(self, chunks: Chunks) -> FoundThresholds:
-        """Fit on a table in chunks, with the thresholds of the whole table.
+        """Find the thresholds of a whole table that is given in chunks.
+
+        The result is the same as after :meth:`fit` on all rows, but a selection is not applied.
 
         Parameters
         ----------
         chunks : Chunks
-            For example :class:`fcca.discretizers.LocalChunks`. The black box must be a fitted FrozenEstimator.
+            For example :class:`fcca.discretizers.LocalChunks`. ``estimator`` must be a fitted classifier in a
+            ``FrozenEstimator``.
 
         Returns
         -------
@@ -283,7 +289,7 @@ class FCCADiscretizer(PartialFitTransformer):
         return found
 
     def check_parameters(self) -> None:
-        """Check the parameters, before any work."""
+        """Check all parameters, before any rows are read."""
         super().check_parameters()
         problem = problem_of(self)
         if self.p0 > self.p1:
@@ -300,7 +306,7 @@ class FCCADiscretizer(PartialFitTransformer):
         check_columns_of_scale(problem_of(self).scale, self._column_names(), is_number)
 
     def fit_black_box(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:
-        """Fit the black box only, as :meth:`fit` would.
+        """Fit and return only the black box, exactly as :meth:`fit` does.
 
         Parameters
         ----------
@@ -324,7 +330,7 @@ class FCCADiscretizer(PartialFitTransformer):
         return self._decided(fitted_through(estimator, data.columns, decoded(self, data.columns, X), y, weight))
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Get the metadata routing: arguments of ``fit`` that the black box requests.
+        """Get the metadata routing, which passes arguments of ``fit`` to the black box.
 
         Returns
         -------
@@ -335,20 +341,20 @@ class FCCADiscretizer(PartialFitTransformer):
         return router if self.estimator is None else router.add(estimator=self.estimator, method_mapping=fit_to_fit)
 
     def _keep_crossings(self, point: NDArray[np.int64], condition: NDArray[np.int64]) -> None:
-        """Keep the counterfactuals that crossed each condition."""
+        """Store, for each condition, the counterfactuals that cross it."""
         order = np.argsort(condition, kind="stable")
         self._crossing_points = point[order]
         self._first_crossing = np.searchsorted(condition[order], np.arange(len(self.all_thresholds_) + 1))
 
     def set_granularity(self, Q: float) -> Self:
-        """Keep another share of the most frequent thresholds, without a new fit.
+        """Change how many of the thresholds are kept, without a new fit.
 
-        Thresholds are kept by frequency, as in the paper. A selection is dropped.
+        The thresholds crossed most often are kept, as in the paper. The parameter ``selection`` is set to None.
 
         Parameters
         ----------
         Q : float
-            Keep the thresholds crossed at least as often as the Q-quantile of all counts.
+            Keep the thresholds whose count is at least the Q-quantile of all counts.
 
         Returns
         -------
@@ -360,11 +366,12 @@ class FCCADiscretizer(PartialFitTransformer):
         return self.set_selection(None)
 
     def kept_at(self, Q: float) -> NDArray[np.bool_]:
-        """Mark the conditions of ``all_thresholds_`` to keep at a granularity.
+        """Return a mask of the conditions in ``all_thresholds_`` that a given Q keeps.
 
         Parameters
         ----------
         Q : float
+            Granularity between 0 and 1, as in the parameter ``Q``.
 
         Returns
         -------
@@ -387,6 +394,7 @@ class FCCADiscretizer(PartialFitTransformer):
         Returns
         -------
         ndarray of int
+            Positions of the rows in the training table, sorted.
         """
         self._check_fitted()
         names = self.thresholds_.names()
@@ -394,7 +402,7 @@ class FCCADiscretizer(PartialFitTransformer):
             if not isinstance(condition, Integral):
                 raise InvalidInputError(f"condition must be a name or a position, got {condition!r}.")
             if not -len(names) <= condition < len(names):
-                raise InvalidInputError(f"There are {len(names)} thresholds; {condition} is not one of their positions.")
+                raise InvalidInputError(f"There are {len(names)} thresholds, so {condition} is not the position of one.")
             condition = names[int(condition)]
         points, first = self.crossing_points()
         all_names = self.all_thresholds_.names()
@@ -407,13 +415,13 @@ class FCCADiscretizer(PartialFitTransformer):
     def crossed_by(self, row: int) -> list[str]:
         """Get the thresholds that the counterfactual of a row crosses.
 
-        This is the inverse of :meth:`rows_crossing`. The result includes thresholds that ``Q`` leaves out, and missing
-        values of the row that decide alone.
+        This is the inverse of :meth:`rows_crossing`. The result includes thresholds that ``Q`` leaves out. It also includes
+        ``x is missing`` for each missing value of the row that flips the prediction if it alone is filled in.
 
         Parameters
         ----------
         row : int
-            A row of the training table.
+            Position of a row in the training table.
 
         Returns
         -------
@@ -428,14 +436,14 @@ class FCCADiscretizer(PartialFitTransformer):
         return [names[at] for at in conditions[rows == row].tolist()]
 
     def crossings(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Get the rows and thresholds of all crossings.
+        """Get all pairs of a training row and a threshold that its counterfactual crosses.
 
         Returns
         -------
         rows : ndarray of int
-            Rows of the training table.
+            For each pair, the position of the row in the training table.
         conditions : ndarray of int
-            Positions in ``all_thresholds_``, sorted.
+            For each pair, the position of the threshold in ``all_thresholds_``, in ascending order.
         """
         points, first = self.crossing_points()
         return self.counterfactuals_.rows[points], np.repeat(np.arange(len(self.all_thresholds_)), np.diff(first))
@@ -448,11 +456,11 @@ class FCCADiscretizer(PartialFitTransformer):
         points : ndarray of shape (n_crossings,)
             Positions in ``counterfactuals_``, threshold by threshold.
         first : ndarray of shape (n_thresholds + 1,)
-            Position in ``points`` of the first counterfactual of each of ``all_thresholds_``, and the end of the last.
+            The counterfactuals that cross threshold ``i`` of ``all_thresholds_`` are ``points[first[i] : first[i + 1]]``.
         """
         self._check_fitted()
         if not hasattr(self, "counterfactuals_"):
             raise InvalidInputError(
-                "The rows came in chunks, so the thresholds that each row crosses were not kept. Use fit."
+                "The rows came in chunks, so the thresholds that each row crosses were not stored. Use fit instead."
             )
         return self._crossing_points, self._first_crossing

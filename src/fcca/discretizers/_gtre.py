@@ -1,4 +1,4 @@
-"""GTREDiscretizer: thresholds guessed from a reference ensemble."""
+"""GTREDiscretizer: thresholds at which a reference ensemble of trees splits."""
 
 from __future__ import annotations
 
@@ -43,12 +43,13 @@ SAME_SCORE = 1e-12
 
 
 class GTREDiscretizer(TargetThresholdTransformer):
-    """Guess thresholds from a reference ensemble.
+    """Use the thresholds at which a reference ensemble of trees splits.
 
-    The ensemble is fitted, and every value that it splits at becomes a binary column. So does every set of categories that
-    it distinguishes. A column with missing values that it splits also gets a binary column ``is missing``. Then the least
-    important column is dropped repeatedly, as long as an ensemble on the remaining columns is as accurate on the training
-    rows as with all columns. This is the GTRE method of McTavish et al., with which the paper compares.
+    The ensemble is fitted, and every value at which it splits becomes a binary column ``x > threshold``. Every set of
+    categories that it distinguishes becomes a binary column, too. If the ensemble splits a column with missing values, there
+    is also a binary column ``is missing``. Then the least important binary column is dropped, and this is repeated. It ends
+    when an ensemble on the remaining columns is less accurate on the training rows than an ensemble on all of them. This is
+    the GTRE method (guessed thresholds from a reference ensemble) of McTavish et al., with which the paper compares.
     ``GTREDiscretizer()`` finds the same thresholds as gosdt's ``ThresholdGuessBinarizer(max_depth=1)``.
 
     Parameters
@@ -59,44 +60,44 @@ class GTREDiscretizer(TargetThresholdTransformer):
         clones of it are fitted on the binary columns. None is the paper's gradient boosting of 100 stumps with a learning
         rate of 0.1. Refitting such stumps is fast for two classes. Any other ensemble takes a full fit per dropped column.
     column_elimination : bool, default=True
-        False keeps all thresholds of the ensemble.
+        Whether to drop binary columns that the ensemble does not need. False keeps all thresholds of the ensemble.
     as_gosdt : bool, default=True
         Follow gosdt where it departs from the published procedure, in three ways. With more than two classes, gosdt uses
-        the thresholds of the first class's trees only. If a single column is as good as all columns, it keeps two. It
-        compares in float64, although the trees compare in float32. False takes the thresholds of all trees, goes down to a
-        single column, and compares exactly as the trees do. The first and the third difference concern only scikit-learn's
-        ``GradientBoostingClassifier`` without a scaler before it.
+        the thresholds of the first class's trees only. If a single binary column is as accurate as all of them, gosdt keeps
+        two. It compares values with thresholds in float64, although the trees compare in float32. False uses the thresholds
+        of all trees, may end with a single binary column, and compares exactly as the trees do. The first and the third
+        difference concern only scikit-learn's ``GradientBoostingClassifier`` without a scaler before it.
     round_thresholds : bool, default=True
         Replace each threshold with the shortest decimal between the two training values around it. This does not change
         the binary columns of the training rows. Thresholds between the same two values are combined. The original number
         stays in the column ``cut`` of the table.
     random_state : int, RandomState instance or None, default=0
-        Seed of the default ensemble, and of a given ensemble without a seed. It decides between columns that are equally
-        good. None draws a new seed each time.
+        Seed of the default ensemble, and of a given ensemble without a seed. The seed breaks ties between columns that
+        separate the classes equally well. None draws a new seed each time.
     selection : OptimalSelection, default=None
-        Chooses the best among the thresholds that the elimination leaves, with proof. None keeps all of them. See also
-        :meth:`set_selection`.
+        Chooses, among the thresholds that the elimination leaves, those with the smallest inconsistency on the training
+        rows. None keeps all of them. See also :meth:`set_selection`.
 
     Attributes
     ----------
     thresholds_ : ThresholdTable
         The conditions kept.
     all_thresholds_ : ThresholdTable
-        The conditions before the selection is applied. ``count`` is the importance of a condition in the ensemble fitted on
-        exactly these columns. The importances sum to 1.
+        The conditions before the selection is applied. ``count`` is the importance of a condition in an ensemble fitted on
+        the binary columns of exactly these conditions. The importances sum to 1.
     selection_ : Selection
         The choice with its proof. Only if there is a selection.
     estimator_ : classifier
         The reference ensemble, fitted on X.
     reference_score_ : float
-        Weighted share of training rows that the ensemble on all binary columns predicts correctly.
+        Weighted share of the training rows that an ensemble fitted on all binary columns predicts correctly.
     score_path_ : ndarray of shape (n_iterations + 1,)
-        The same share with all columns, after dropping one column, two columns, …. Only the last entry may be below the
-        first.
+        The same share with all binary columns, after dropping one of them, two of them, …. Only the last entry may be below
+        the first.
     n_iterations_ : int
-        Number of columns dropped; the last one is put back.
+        Number of binary columns dropped, including the last one, which is put back if it was needed.
     n_thresholds_reference_ : int
-        Number of columns before any was dropped.
+        Number of binary columns before any was dropped.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if X has column names.
@@ -108,15 +109,15 @@ class GTREDiscretizer(TargetThresholdTransformer):
 
     Notes
     -----
-    If two columns are equally good or equally unimportant, the order of the columns and rows and scikit-learn's random
-    number generator decide, as in gosdt. If a row occurs twice or has a weight other than 1, the default ensemble is fitted
-    on the sorted distinct rows with their weights. So it does not matter whether a row is repeated or has weight 2. In
-    this case gosdt, which fits the rows in the given order, may break ties between columns differently. A given ensemble,
-    even ``GradientBoostingClassifier(max_depth=1)``, is fitted on the rows in the given order.
+    Ties between columns are broken by the order of columns and rows and by scikit-learn's random number generator, as in
+    gosdt. If a row occurs twice or has a weight other than 1, the default ensemble is fitted on the sorted distinct rows
+    with their weights. So a row given twice has the same effect as a row with weight 2. In this case gosdt, which fits the
+    rows in the given order, may break ties between columns differently. An ensemble given as ``estimator``, even
+    ``GradientBoostingClassifier(max_depth=1)``, is fitted on the rows in the given order.
 
-    scikit-learn's trees treat values closer than 1e-7 as equal. Columns in such units need a scaler:
-    ``GTREDiscretizer(make_pipeline(StandardScaler(), GradientBoostingClassifier(max_depth=1)))``. The thresholds stay in the
-    original units of the columns.
+    scikit-learn's trees treat values that differ by less than 1e-7 as equal. Columns with such small differences need a
+    scaler: ``GTREDiscretizer(make_pipeline(StandardScaler(), GradientBoostingClassifier(max_depth=1)))``. The thresholds
+    stay in the original units of the columns.
 
     References
     ----------
@@ -163,13 +164,13 @@ class GTREDiscretizer(TargetThresholdTransformer):
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the ensemble, collect its thresholds, and drop those without effect.
+        """Fit the ensemble, collect its thresholds, and drop those that it does not need.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Columns of numbers, in their original units, or of categories: strings or pandas' category dtype. Values may be
-            missing.
+            Numeric columns, in their original units, and columns of categories: strings or pandas' category dtype. Values
+            may be missing.
         y : array-like of shape (n_rows,)
             Labels.
         sample_weight : array-like of shape (n_rows,), optional
@@ -227,12 +228,12 @@ class GTREDiscretizer(TargetThresholdTransformer):
         check_same_columns(self, self.estimator_, model.n_features)
         if not isinstance(model, TreeEnsemble):
             raise UnsupportedModelError(
-                f"{type(self.estimator_).__name__} has no thresholds. The reference must be an ensemble of trees."
+                f"{type(self.estimator_).__name__} has no thresholds. Give an ensemble of trees as estimator."
             )
         return model
 
     def _splits(self, model: TreeEnsemble, X: Floats, columns: Columns | None, names: list[str]) -> ThresholdTable:
-        """Return every distinct split of the ensemble, with its original numbers."""
+        """Return every distinct split of the ensemble as a condition, without rounding."""
         reference = self.estimator_.estimator if isinstance(self.estimator_, FrozenEstimator) else self.estimator_
         if self.as_gosdt and isinstance(reference, GradientBoostingClassifier):
             trees = [stage[0].tree_ for stage in reference.estimators_]
@@ -252,7 +253,10 @@ class GTREDiscretizer(TargetThresholdTransformer):
         return table if columns is None else table + _other_splits(model, X, columns, names)
 
     def _eliminate(self, refit: Callable[[NDArray[np.intp]], Refit], n_columns: int) -> tuple[NDArray[np.intp], Floats]:
-        """Drop the least important column until the score falls. Return the others and their importances."""
+        """Drop the least important binary column until the accuracy falls.
+
+        Returns the columns that are kept, and their importances. ``refit`` fits the ensemble on some of the columns.
+        """
         columns = np.arange(n_columns)
         kept, now = columns, refit(columns)
         before, path = now, [now.score]
@@ -271,7 +275,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
 
 
 def _other_splits(model: TreeEnsemble, X: Floats, columns: Columns, names: list[str]) -> ThresholdTable:
-    """Find the sets of categories and the missing values that an ensemble distinguishes."""
+    """Return conditions for the sets of categories and missing values that an ensemble splits."""
     asked: list[tuple[int, tuple[Any, ...] | None]] = []
     for node, codes in model.categories.items():
         j = int(model.feature[node])
@@ -284,10 +288,10 @@ def _other_splits(model: TreeEnsemble, X: Floats, columns: Columns, names: list[
 
 
 def _counted(discretizer: Any, data: TrainingData) -> TrainingData:
-    """Sort and count equal rows; rows that are all distinct keep their order.
+    """Combine equal rows and sum their weights.
 
-    gosdt fits the rows in the given order, which decides between columns that are equally good. A row that occurs twice
-    must give the same result as one row of weight 2, which has one place in the order.
+    A row that occurs twice must give the same result as one row with weight 2. So the combined rows are sorted. If all rows
+    are distinct and have weight 1, they keep their order: gosdt uses it to break ties between columns.
     """
     X, y, weight = distinct_rows(data.X, data.y, data.weight)
     if np.all(weight == 1):
@@ -305,14 +309,18 @@ def _innermost(estimator: Any) -> Any:
 
 
 def _seeded(estimator: Any, seed: int) -> Any:
-    """Set the seeds of an estimator that are None."""
+    """Set every ``random_state`` of an estimator that is None to the seed."""
     parameters = estimator.get_params()
     is_seed = {name: name.rpartition("__")[2] == "random_state" for name in parameters}
     return estimator.set_params(**{name: seed for name, value in parameters.items() if is_seed[name] and value is None})
 
 
 def _is_plain_stumps(estimator: Any) -> bool:
-    """Check whether StumpBoosting gives the same result: only depth, length and rate are not defaults."""
+    """Return True if :class:`StumpBoosting` can replace the estimator.
+
+    That is scikit-learn's gradient boosting of stumps, in which only ``n_estimators``, ``learning_rate`` and
+    ``random_state`` may differ from the defaults.
+    """
     if type(estimator) is not GradientBoostingClassifier:
         return False
     free = ("n_estimators", "learning_rate", "random_state")
@@ -323,7 +331,10 @@ def _is_plain_stumps(estimator: Any) -> bool:
 def _refits(
     estimator: Any, B: NDArray[np.int8], y: NDArray[np.generic], weight: Floats | None
 ) -> Callable[[NDArray[np.intp]], Refit]:
-    """Return a function that fits the estimator on some of the columns."""
+    """Return a function that fits the estimator on columns of B.
+
+    The function accepts the positions of the columns and returns a :class:`Refit`.
+    """
     classes = np.unique(y)
     quick = None
     if _is_plain_stumps(estimator) and len(classes) == 2:
@@ -343,7 +354,7 @@ def _refits(
 
 
 def _with_values_around(X: Floats, table: ThresholdTable) -> ThresholdTable:
-    """Add the training values next to the thresholds."""
+    """Set ``below`` and ``above`` of the table: the training values next to each threshold."""
     is_cut = table.kind == "cut"
     cells = observed_cells(X, table.feature[is_cut], table.threshold[is_cut])
     return values_around(cells, table.cut[is_cut], table)

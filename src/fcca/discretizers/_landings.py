@@ -1,7 +1,7 @@
-"""Landings of the counterfactuals of a linear model, stored compactly.
+"""Compact storage for the thresholds of a linear model, before similar ones are merged.
 
-A landing is the value that a changed feature takes. A linear model has no cuts, so almost every row ends at a different
-value.
+A landing is the value that a changed feature takes. A linear model has no cuts, so the landings serve as thresholds. Almost
+every row ends at a different value, so there are many of them until similar ones are merged.
 """
 
 from __future__ import annotations
@@ -21,15 +21,18 @@ MOST_LANDINGS = 25_000_000  # 20 bytes each, and as much again while they are so
 
 
 @dataclass(frozen=True)
-class Landings:
-    """Conditions with counts, before close ones are merged. Two objects can be added with ``+``.
+class LandingCounts:
+    """Thresholds of a linear model with counts, before similar thresholds are merged.
+
+    The sum ``a + b`` of two objects adds the counts of equal conditions.
 
     Attributes
     ----------
     others : ThresholdTable
-        Conditions other than cuts.
-    feature, threshold, count : ndarray of shape (n_cuts,)
-        Distinct cuts, sorted by feature and threshold.
+        The conditions of other kinds than ``x > threshold``: on categories and on missing values.
+    feature, threshold, count : ndarray of shape (n_thresholds,)
+        The distinct conditions ``x > threshold``, sorted by feature and threshold. The thresholds are the values at which
+        counterfactuals end.
     """
 
     others: ThresholdTable
@@ -38,15 +41,15 @@ class Landings:
     count: Floats
 
     @classmethod
-    def of(cls, table: ThresholdTable) -> Landings:
-        """Take the conditions of a table."""
+    def of(cls, table: ThresholdTable) -> LandingCounts:
+        """Store the conditions of a threshold table compactly."""
         is_cut = table.kind == "cut"
         return cls(table.select(~is_cut), table.feature[is_cut], table.threshold[is_cut], table.count[is_cut])
 
     def __len__(self) -> int:
         return len(self.others) + len(self.feature)
 
-    def __add__(self, other: Landings) -> Landings:
+    def __add__(self, other: LandingCounts) -> LandingCounts:
         feature = np.concatenate([self.feature, other.feature])
         threshold = np.concatenate([self.threshold, other.threshold])
         count = np.concatenate([self.count, other.count])
@@ -56,14 +59,17 @@ class Landings:
         first[1:] = (np.diff(feature) != 0) | (np.diff(threshold) != 0)
         if first.sum() > MOST_LANDINGS:
             raise InvalidInputError(
-                f"The counterfactuals of this linear classifier end at more than {MOST_LANDINGS:,} different values, and "
-                "all are kept until close ones are merged. Narrow the range from p0 to p1, or give fewer rows."
+                f"The counterfactuals of this linear classifier end at more than {MOST_LANDINGS:,} different values. All "
+                "are kept in memory until similar values are merged. Narrow the range from p0 to p1, or give fewer rows."
             )
         sums = np.add.reduceat(count, np.flatnonzero(first)) if len(count) else count
-        return Landings(self.others + other.others, feature[first], threshold[first], sums)
+        return LandingCounts(self.others + other.others, feature[first], threshold[first], sums)
 
     def merged(self, tolerance: Floats) -> ThresholdTable:
-        """Merge cuts that are close together, as :meth:`ThresholdTable.merged` does."""
+        """Merge thresholds of a feature that are closer together than ``tolerance[feature]``.
+
+        The result is the same as with :meth:`ThresholdTable.merged`.
+        """
         kept: list[NDArray[np.int64]] = []
         sums: list[Floats] = []
         for j in np.unique(self.feature):

@@ -1,6 +1,8 @@
-"""Exact medians of columns that are read in several passes.
+"""Compute exact medians of columns by several passes over a table.
 
-Each pass finds further bits of the two values in the middle.
+A column with an even number of values has two middle values, the lower and the upper median; its median is their mean.
+Floats are converted to 64-bit whole numbers with the same order. Each pass finds the next 16 bits (one digit) of the lower
+and the upper median: it counts the next digits of the values that begin with the bits found so far.
 """
 
 from __future__ import annotations
@@ -21,27 +23,31 @@ TOP = np.uint64(1) << np.uint64(63)
 
 @dataclass(frozen=True)
 class DigitCounts:
-    """Counts of the next digit, per column and middle value. Two objects can be added with ``+``.
+    """Counts for one pass of a median search, digit by digit.
+
+    For each column, and for its lower and upper median, only the values that begin with the bits found so far are counted.
+    The sum ``a + b`` of two objects counts the values of both.
 
     Attributes
     ----------
     count : ndarray of shape (n_columns, 2, 2**BITS)
+        How often each next digit (a number of ``BITS`` bits) occurs. The second axis is lower and upper median.
     """
 
     count: NDArray[np.int64]
 
     @classmethod
     def of(cls, columns: list[Floats], prefix: Prefix, at: int) -> DigitCounts:
-        """Count the digits of some values.
+        """Count the next digits of the values of each column.
 
         Parameters
         ----------
         columns : list of ndarray
-            Values of each column, none missing.
+            The values of each column, without missing values.
         prefix : ndarray of shape (n_columns, 2)
-            The bits of the two middle values that are known so far.
+            The bits of the lower and the upper median that earlier passes found.
         at : int
-            Number of the pass.
+            Number of the pass, from 0.
         """
         count = np.zeros((len(prefix), 2, 2**BITS), dtype=np.int64)
         shift = np.uint64(64 - BITS * (at + 1))
@@ -58,13 +64,20 @@ class DigitCounts:
 
 
 def medians(columns: list[int], one_pass: Callable[[Prefix, int], DigitCounts]) -> dict[int, float]:
-    """Compute the medians of columns.
+    """Compute the exact median of each column by several passes over a table.
 
     Parameters
     ----------
     columns : list of int
+        Positions of the columns in the table.
     one_pass : callable
-        Takes the bits known so far and the number of the pass, and returns the sum of the digit counts over all rows.
+        ``one_pass(prefix, at)`` reads the table once and returns the :class:`DigitCounts` of all rows. See
+        :meth:`DigitCounts.of` for its arguments.
+
+    Returns
+    -------
+    dict of int to float
+        The median of each column.
     """
     prefix = np.zeros((len(columns), 2), dtype=np.uint64)
     left = np.zeros((len(columns), 2), dtype=np.int64)  # ranks among the values that begin with the prefix
@@ -85,7 +98,7 @@ def medians(columns: list[int], one_pass: Callable[[Prefix, int], DigitCounts]) 
 
 
 def ordered_keys(x: Floats) -> Prefix:
-    """Convert floats to whole numbers with the same order."""
+    """Convert floats to 64-bit whole numbers with the same order."""
     bits = np.ascontiguousarray(x + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0
     return np.where(bits & TOP, ~bits, bits | TOP)
 

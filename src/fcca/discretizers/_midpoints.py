@@ -1,4 +1,4 @@
-"""MidpointDiscretizer: a threshold between any two neighbouring values."""
+"""MidpointDiscretizer: a threshold between any two neighbouring values of a column."""
 
 from __future__ import annotations
 
@@ -22,25 +22,27 @@ Floats = NDArray[np.float64]
 
 
 class MidpointDiscretizer(ThresholdTransformer):
-    """Put a threshold between any two neighbouring values of every column.
+    """Put a threshold between any two neighbouring training values of every column.
 
-    The binary columns hold as much information about the training rows as the numbers do. An optimal tree on continuous data
-    has to choose among all of them, usually far too many. A column of categories gets one condition per category, or a
-    single one if it has two categories. A column with missing values gets one more condition, ``is missing``.
+    No other threshold divides the training values of a column differently. So an optimal tree on continuous data has to be
+    searched for on all these thresholds, which are usually far too many. A column of categories gets one condition per
+    category, or a single condition if it has two categories. A column with missing values gets an additional condition,
+    ``is missing``.
 
     Parameters
     ----------
     round_thresholds : bool, default=True
-        Replace each midpoint with the shortest decimal between its two values. The midpoint itself stays in the column
-        ``cut`` of the table.
+        Replace each midpoint with the shortest decimal between the two training values around it. The midpoint itself stays
+        in the column ``cut`` of the threshold table.
     max_thresholds : int, default=None
         Maximum number of thresholds per column. The thresholds that divide the rows most evenly are kept. ``is missing`` is
         always kept.
     boundary_only : bool, default=False
-        Put no threshold between two values if all their rows have the same class. For a tree with a single split, the best
-        threshold is still among the others. A larger tree may become worse.
+        Put no threshold between two values if all rows with these values have the same class. The thresholds that remain
+        still include a best one for a tree with a single split. A larger tree may become worse.
     selection : OptimalSelection, default=None
-        Chooses the best among these thresholds, with proof. None keeps all of them. See also :meth:`set_selection`.
+        Chooses, among all thresholds, those with the smallest inconsistency on the training rows. None keeps all of them.
+        See also :meth:`set_selection`.
 
     Attributes
     ----------
@@ -51,7 +53,7 @@ class MidpointDiscretizer(ThresholdTransformer):
     selection_ : Selection
         The choice with its proof. Only if there is a selection.
     constant_features_ : list of str
-        Columns with one value, which were left out.
+        Columns with only one value, which have no conditions.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if X has column names.
@@ -93,13 +95,13 @@ class MidpointDiscretizer(ThresholdTransformer):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the midpoints.
+        """Find the midpoints between neighbouring values, and the conditions on categories.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Columns of numbers, in their original units, or of categories: strings or pandas' category dtype. Values may be
-            missing.
+            Numeric columns, in their original units, and columns of categories: strings or pandas' category dtype. Values
+            may be missing.
         y : array-like of shape (n_rows,), optional
             Labels. They are needed only for ``boundary_only`` and for a selection.
         sample_weight : array-like of shape (n_rows,), optional
@@ -143,7 +145,10 @@ class MidpointDiscretizer(ThresholdTransformer):
 def _all_conditions(
     data: TrainingData, names: list[str], label: NDArray[np.intp] | None, weight: Floats, at_most: int | None
 ) -> ThresholdTable:
-    """Build all conditions: midpoints of numbers, categories, and missing values."""
+    """Build the conditions of all columns: on midpoints, categories and missing values.
+
+    ``label`` is None unless ``boundary_only`` is True. ``at_most`` is the parameter ``max_thresholds``.
+    """
     X, columns = data.X, data.columns
     is_category = np.zeros(len(names), dtype=bool) if columns is None else columns.is_category
     has_gaps = np.isnan(X.min(axis=0))
@@ -173,8 +178,8 @@ def _all_conditions(
 def _categories(x: Floats, weight: Floats, at_most: int | None) -> list[int]:
     """Return the codes of the categories that get a condition.
 
-    These are all categories that occur, but only one if there are two. If there are more than ``at_most``, the categories
-    that divide the rows most evenly are returned.
+    These are all categories that occur. If two categories occur, it is only the second one. If more than ``at_most``
+    categories occur, it is those whose share of the rows is nearest to one half.
     """
     seen = ~np.isnan(x)
     codes, which = np.unique(x[seen].astype(np.intp), return_inverse=True)
@@ -187,7 +192,11 @@ def _categories(x: Floats, weight: Floats, at_most: int | None) -> list[int]:
 
 
 def _gaps(x: Floats, label: NDArray[np.intp] | None, weight: Floats, at_most: int | None) -> tuple[Floats, Floats]:
-    """Return the neighbouring values below and above each threshold of a column."""
+    """Choose the pairs of neighbouring values that get a threshold.
+
+    Returns the lower and the upper value of each pair. With ``label``, pairs whose rows all have the same class are left
+    out. If more than ``at_most`` pairs remain, those that divide the rows most evenly are chosen.
+    """
     values, which = np.unique(x, return_inverse=True)
     kept = np.arange(len(values) - 1)
     if label is not None:
@@ -202,7 +211,12 @@ def _gaps(x: Floats, label: NDArray[np.intp] | None, weight: Floats, at_most: in
 
 
 def _nearest(share: Floats, n: int) -> NDArray[np.intp]:
-    """Find n different entries of an ascending array near 1/(n + 1), 2/(n + 1), …"""
+    """Find ``n`` entries that are spread as evenly as possible.
+
+    Returns the positions of the entries near ``1 / (n + 1)``, ``2 / (n + 1)``, …. No position occurs twice.
+
+    ``share`` is an ascending array with more than ``n`` entries.
+    """
     wanted = np.arange(1, n + 1) / (n + 1)
     right = np.clip(np.searchsorted(share, wanted), 1, len(share) - 1)
     nearest = np.where(wanted - share[right - 1] <= share[right] - wanted, right - 1, right)

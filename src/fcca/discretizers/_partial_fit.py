@@ -1,4 +1,4 @@
-"""Fitting a discretizer chunk by chunk: ``observe`` and ``partial_fit``."""
+"""Fit a discretizer chunk by chunk, with ``observe`` and ``partial_fit``."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ OF_ONE_FIT = ("counterfactuals_", "_crossing_points", "_first_crossing", "status
 
 @dataclass(frozen=True)
 class PartialFit:
-    """The state after the chunks given so far.
+    """The state of a discretizer between two calls of ``observe`` or ``partial_fit``.
 
     Attributes
     ----------
     search : ThresholdSearch
     statistics : TableStatistics
-        Statistics of the observed chunks or, if none was observed, of the fitted chunks.
+        Statistics of the chunks given to ``observe``. If there are none, statistics of the chunks given to ``partial_fit``.
     counts : CrossingCounts or None
-        Counts of the fitted chunks; None before the first.
+        Counts of the chunks given to ``partial_fit``; None before the first one.
     observed : bool
-        Whether the chunks were observed before they are fitted.
+        Whether ``observe`` was called.
     """
 
     search: ThresholdSearch
@@ -55,7 +55,7 @@ class PartialFit:
 
 
 def _check_frozen(discretizer: Any) -> bool:
-    """Check that the classifier is fitted. It cannot be fitted on chunks of a table."""
+    """Check that the classifier is a FrozenEstimator, because chunks cannot fit one."""
     if not isinstance(discretizer.estimator, FrozenEstimator):
         raise InvalidInputError(
             "Rows in chunks need a classifier that is already fitted. Give estimator=FrozenEstimator(classifier), got "
@@ -65,7 +65,7 @@ def _check_frozen(discretizer: Any) -> bool:
 
 
 class PartialFitTransformer(TargetThresholdTransformer):
-    """Base of a discretizer that can be fitted chunk by chunk."""
+    """Base class of a discretizer that can be fitted chunk by chunk."""
 
     estimator: Any
     decision_threshold: float | None
@@ -82,8 +82,9 @@ class PartialFitTransformer(TargetThresholdTransformer):
     def observe(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Collect the statistics of a chunk, before the first :meth:`partial_fit`.
 
-        Distances are measured on all rows, and changes end at values of rows. So :meth:`partial_fit` finds the same
-        thresholds as :meth:`fit` if all chunks have been observed before.
+        The statistics are the range of each column, the training values in each cell and, if needed, the distinct values.
+        Counterfactuals depend on them. So :meth:`partial_fit` finds the same thresholds as :meth:`fit` on all rows only if
+        all chunks have been given to ``observe`` first.
 
         Parameters
         ----------
@@ -92,7 +93,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
         y : ignored
             Accepted so that the same arguments can be given to :meth:`partial_fit`.
         sample_weight : array-like of shape (n_rows,), optional
-            Rows of weight 0 do not count.
+            Rows of weight 0 are left out.
 
         Returns
         -------
@@ -111,20 +112,20 @@ class PartialFitTransformer(TargetThresholdTransformer):
 
     @available_if(_check_frozen)
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Compute the counterfactuals of more rows, and add their thresholds.
+        """Compute the counterfactuals of a chunk of rows, and add the thresholds they cross.
 
         The classifier must already be fitted and be wrapped in a ``FrozenEstimator``. If all chunks have been given to
-        :meth:`observe` before, the thresholds are the same as with :meth:`fit` on all rows. Otherwise each chunk is
-        searched with the ranges of the rows given so far.
+        :meth:`observe` first, the thresholds after the last chunk are the same as with :meth:`fit` on all rows. Otherwise
+        the search in each chunk uses the column ranges of the rows given so far.
 
         The counterfactuals themselves are not kept; ``statuses_`` counts them by status. As in :meth:`fit`, unproven or
         unverified counterfactuals are left out of all counts, with a warning. For a linear classifier, thresholds are not
-        rounded, because the training values around them are not known. The result of an earlier :meth:`fit` is discarded.
+        rounded, because the training values next to them are not known. The result of an earlier :meth:`fit` is discarded.
         To start over with other chunks, use a ``clone``.
 
-        If the classifier does not keep its categories, as with CatBoost, they are taken from the first chunk. ``Q``,
-        ``n_jobs`` and the time limits may be changed between two chunks. Missing values need
-        :func:`fcca.streaming.distill`, which computes medians in several passes over the table.
+        If the classifier does not store its categories, as with CatBoost, they are read from the first chunk. ``Q``,
+        ``n_jobs`` and the time limits may be changed between two chunks. Missing values in numeric columns raise an error.
+        They need :func:`fcca.streaming.distill`, which computes medians in several passes over the table.
 
         Parameters
         ----------
@@ -183,14 +184,14 @@ class PartialFitTransformer(TargetThresholdTransformer):
         return self
 
     def _check_fitted(self, attribute: str = "thresholds_") -> None:
-        """Check that there are thresholds. If not, the error explains why."""
+        """Check that there are thresholds; otherwise raise an error that says why."""
         if hasattr(self, attribute) or not hasattr(self, "_partial_fit"):
             return super()._check_fitted(attribute)
         begun = self._partial_fit
         if begun.counts is None:
             raise NotFittedError(
                 f"This {type(self).__name__} has no counterfactuals yet, because no rows were given to partial_fit. "
-                "'observe' only collects the ranges of the rows."
+                "'observe' only collects the ranges of the columns. Call partial_fit with each chunk."
             )
         try:
             begun.search.merged(begun.counts)
@@ -199,7 +200,10 @@ class PartialFitTransformer(TargetThresholdTransformer):
         return None
 
     def without_chunks(self) -> Self:
-        """Copy the discretizer without the state of ``partial_fit``, for example to save it."""
+        """Copy the fitted discretizer without the state that further chunks would need.
+
+        The copy is smaller, for example to be saved.
+        """
         other = copy(self)
         other.__dict__.pop("_partial_fit", None)
         return other
@@ -207,7 +211,10 @@ class PartialFitTransformer(TargetThresholdTransformer):
     # --- start --------------------------------------------------------------------------------------------------------
 
     def _begun(self, X: Any) -> PartialFit:
-        """Return the state so far, with the present parameters, or a new state."""
+        """Return the state after earlier chunks, or a new state before the first chunk.
+
+        Raises an error if a parameter was changed that must stay the same for all chunks.
+        """
         if not hasattr(self, "_partial_fit"):
             search = self._search_for_chunks(X)
             return PartialFit(search, search.statistics(np.empty((0, len(search.names))), one_pass=True))
@@ -217,18 +224,22 @@ class PartialFitTransformer(TargetThresholdTransformer):
         changed = [name for name, value in before.items() if now[name] is not value and now[name] != value]
         if changed:
             raise InvalidInputError(
-                f"{changed[0]} was changed after the first chunk. To start over, use sklearn.base.clone(discretizer)."
+                f"{changed[0]} was changed after the first chunk, but it must be the same for all chunks. To start over, "
+                "use sklearn.base.clone(discretizer)."
             )
         self.check_parameters()
         self._check_no_selection()
         return replace(begun, search=begun.search.with_parameters(now))
 
     def _decided(self, estimator: Any) -> Any:
-        """Apply ``decision_threshold``, if given, to the fitted black box."""
+        """Wrap the fitted black box so that it uses ``decision_threshold``, if given."""
         return estimator if self.decision_threshold is None else decide_at(estimator, self.decision_threshold)
 
     def _search_for_chunks(self, like: Any) -> ThresholdSearch:
-        """Discard an earlier fit, and create the search for tables with the columns of ``like``."""
+        """Delete the results of an earlier fit, and build the search for chunks.
+
+        ``like`` is the first chunk, which shows the columns of the table.
+        """
         self.check_parameters()
         self._begin()
         if isinstance(self.margin, str):
@@ -247,7 +258,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
         return search
 
     def _new_search(self, like: Any) -> ThresholdSearch:
-        """Make the search of the fitted black box, before any rows are known."""
+        """Build the threshold search for the fitted black box; it knows no rows yet."""
         search = ThresholdSearch(self.get_params(deep=False), self.estimator_, self._column_names(), like)
         check_same_columns(self, self.estimator_, search.engine.model.n_features)
         self.classes_ = search.engine.model.classes
@@ -256,18 +267,18 @@ class PartialFitTransformer(TargetThresholdTransformer):
     def _check_no_selection(self) -> None:
         if self.selection is not None:
             raise InvalidInputError(
-                "A selection is measured on all rows, which partial_fit does not keep. Leave it out with "
-                "set_params(selection=None). Then call set_selection after the last chunk, or use fcca.streaming.distill."
+                "A selection is computed from all rows, which partial_fit does not keep. Use set_params(selection=None) "
+                "and call set_selection after the last chunk. Or use fcca.streaming.distill."
             )
 
     def _accept(self, search: ThresholdSearch, counts: CrossingCounts) -> None:
-        """Set the statuses and the constant columns from a search."""
+        """Set the fitted attributes that the search and its counts give."""
         self.statuses_ = dict(counts.statuses)
         self.constant_features_ = search.constant_features()
         self.category_distance_ = search.engine.category_distance
 
     def check_parameters(self) -> None:
-        """Check the parameters, before any work."""
+        """Check all parameters, before any rows are read."""
         self._validate_params()
 
     def _begin(self) -> None:
@@ -278,7 +289,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
 
 
 def _check_rules(constraints: Sequence[Constraint], search: ThresholdSearch) -> None:
-    """Check that no rule needs all rows at once or names an unknown column."""
+    """Check that rules can be applied to single chunks and name known columns."""
     for rule in check_rules(constraints):
         if rule.needs_all_rows(is_linear=not search.engine.has_cuts):
             raise InvalidInputError(
@@ -290,7 +301,7 @@ def _check_rules(constraints: Sequence[Constraint], search: ThresholdSearch) -> 
 
 
 def _check_no_missing(search: ThresholdSearch) -> None:
-    """Check that no number is missing. The median to fill in is not known from chunks."""
+    """Check that no number is missing, because the median to fill in is unknown."""
     for j in search.columns_to_fill():
         raise InvalidInputError(
             f"Column {search.names[j]!r} has missing values. The effect of filling them in depends on the median of all "

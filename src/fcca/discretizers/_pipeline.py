@@ -1,7 +1,8 @@
-"""The pipeline from rows to thresholds: observe, search, count, merge and round.
+"""The pipeline that finds the thresholds of a table.
 
-``FCCADiscretizer.fit``, :func:`fcca.streaming.distill` and :func:`fcca.dask.distill` call it.
-``FCCADiscretizer.partial_fit`` calls the same stages, one chunk at a time.
+Its stages collect the statistics of the rows, find the counterfactuals, count the conditions that these cross, merge similar
+conditions, and round the thresholds. ``FCCADiscretizer.fit``, :func:`fcca.streaming.distill` and :func:`fcca.dask.distill`
+call this pipeline. ``FCCADiscretizer.partial_fit`` calls the same stages, one chunk at a time.
 """
 
 from __future__ import annotations
@@ -24,17 +25,20 @@ from fcca.thresholds import ThresholdTable
 
 @dataclass(frozen=True)
 class FoundThresholds:
-    """Thresholds found in a table.
+    """The thresholds of a table, with the results of all stages.
 
     Attributes
     ----------
     search : ThresholdSearch
-        The search with the statistics of all rows.
+        The search with the statistics of all training rows.
     statistics : TableStatistics
     counts : CrossingCounts
+        The conditions that counterfactuals cross, before they are merged and rounded.
     thresholds : ThresholdTable
+        The merged and rounded conditions.
     position : ndarray of int
-        Position in the thresholds of each condition of the counts. It is empty if the counts are compacted.
+        For each condition in ``counts.table``, the position in ``thresholds`` of the condition that it became. It is empty
+        if ``counts.table`` is a ``LandingCounts``.
     """
 
     search: ThresholdSearch
@@ -52,7 +56,7 @@ def find_thresholds(chunks: Chunks, search: ThresholdSearch) -> FoundThresholds:
     chunks : Chunks
         The table. It is read once per stage.
     search : ThresholdSearch
-        Without statistics.
+        A search that knows no rows yet.
     """
     search, statistics = observe(chunks, search)
     warn_constant_features(search.constant_features())
@@ -66,13 +70,20 @@ def find_thresholds(chunks: Chunks, search: ThresholdSearch) -> FoundThresholds:
 
 
 def observe(chunks: Chunks, search: ThresholdSearch) -> tuple[ThresholdSearch, TableStatistics]:
-    """Collect the statistics of a table, and give them to the search.
+    """Collect the statistics of all training rows in a table.
 
     Parameters
     ----------
     chunks : Chunks
+        The table.
     search : ThresholdSearch
-        Without statistics.
+        A search that knows no rows yet.
+
+    Returns
+    -------
+    search : ThresholdSearch
+        A copy of the search that holds the statistics.
+    statistics : TableStatistics
     """
     whole = chunks.in_memory
     if whole is None and (columns := search.open_columns()):
@@ -96,12 +107,14 @@ def observe(chunks: Chunks, search: ThresholdSearch) -> tuple[ThresholdSearch, T
 
 
 def check_same_rows(n_rows: int, statistics: TableStatistics) -> None:
-    """Check that a table still has the same number of training rows.
+    """Check that two passes over a table read equally many rows.
 
     Parameters
     ----------
     n_rows : int
+        Number of training rows in the later pass.
     statistics : TableStatistics
+        Statistics of the first pass.
     """
     if n_rows != statistics.n_rows:
         raise InvalidInputError(

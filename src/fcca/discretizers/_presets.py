@@ -1,4 +1,4 @@
-"""Presets: values for parameters of FCCADiscretizer that are None."""
+"""Presets of FCCADiscretizer: the values of parameters that are left at None."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ PRESETS: dict[str | None, dict[str, Any]] = {
 
 
 def most_thresholds(preset: str | None, max_thresholds: int | str | None) -> int | None:
-    """Return the maximum number of thresholds; None if there is no limit.
+    """Return the maximum number of thresholds to keep; None for no limit.
 
     Parameters
     ----------
     preset : str or None
     max_thresholds : int, "all" or None
+        The parameter of FCCADiscretizer. None stands for the value of the preset.
     """
     most = resolved({"preset": preset, "max_thresholds": max_thresholds})["max_thresholds"]
     return None if most == "all" else most

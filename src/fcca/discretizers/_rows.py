@@ -22,19 +22,22 @@ Labels = NDArray[Any]
 
 @dataclass(frozen=True)
 class BinaryRows:
-    """Rows as binary columns; each may stand for many equal rows.
+    """Rows as binary columns.
+
+    One entry may stand for many equal rows of the table.
 
     Attributes
     ----------
     B : ndarray of shape (n_rows, n_conditions)
-        Binary columns.
+        The binary columns, one per condition.
     y, predictions : ndarray of shape (n_rows,)
         Labels, and predictions of the black box.
     weight : ndarray of shape (n_rows,) or None
+        Weight of each entry; None means 1.
     n_rows : ndarray of shape (n_rows,) or None
-        Number of equal rows that each stands for; None where each stands for itself.
+        Number of equal rows of the table that each entry stands for; None means 1.
     soft : SoftLabels or None
-        Class probabilities of the black box, times the weights; None where it has none.
+        Class probabilities of the black box, times the weights; None if the black box has no probabilities.
     """
 
     B: NDArray[np.int8]
@@ -45,12 +48,12 @@ class BinaryRows:
     soft: SoftLabels | None = None
 
     def some(self, at: NDArray[np.intp]) -> BinaryRows:
-        """Take some of the rows.
+        """Select the rows at the given positions.
 
         Parameters
         ----------
         at : ndarray of int
-            Their positions.
+            Positions of the rows to select.
         """
         weight = None if self.weight is None else self.weight[at]
         n_rows = None if self.n_rows is None else self.n_rows[at]
@@ -60,18 +63,20 @@ class BinaryRows:
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """Rows of positive weight, encoded with the categories of the black box.
+    """Rows with positive weight, encoded with the categories of the black box.
 
     Attributes
     ----------
     X : ndarray of shape (n_rows, n_features)
+        Codes for categories, NaN for missing values.
     y : ndarray of shape (n_rows,)
-        Empty where no labels were given.
+        Labels; empty if no labels were given.
     weight : ndarray of shape (n_rows,) or None
+        None means that every row has weight 1.
     predictions : ndarray of shape (n_rows,) or None
-        Predictions of the black box, where they are known.
+        Predictions of the black box; None if they are not yet computed.
     probability : ndarray of shape (n_rows, n_classes) or None
-        Class probabilities of the black box, where they are known.
+        Class probabilities of the black box; None if they are not yet computed.
     """
 
     X: Floats
@@ -84,16 +89,16 @@ class EncodedRows:
         return len(self.X)
 
     def training(self, search: ThresholdSearch) -> EncodedRows:
-        """The rows themselves, which are encoded already."""
+        """Return the rows themselves: they are already encoded, and none is held out."""
         return self
 
     def testing(self, search: ThresholdSearch) -> EncodedRows | None:
-        """None: no row is held out."""
+        """Return None, because no row is held out."""
         return None
 
 
 class Rows(NamedTuple):
-    """A chunk of a table, in raw units.
+    """A chunk of a table as the user gave it, not yet encoded.
 
     Attributes
     ----------
@@ -101,7 +106,7 @@ class Rows(NamedTuple):
     y : array-like of shape (n_rows,)
     sample_weight : array-like of shape (n_rows,), optional
     held_out : ndarray of bool of shape (n_rows,), optional
-        Rows that nothing is learned from; rates are measured on them.
+        Mask of the held-out rows. They are not used for training, only for measuring the quality of the tree.
     """
 
     X: Any
@@ -110,11 +115,11 @@ class Rows(NamedTuple):
     held_out: NDArray[np.bool_] | None = None
 
     def training(self, search: ThresholdSearch) -> EncodedRows:
-        """Encode the rows to learn from."""
+        """Encode the training rows of the chunk."""
         return self._encoded(search, held_out=False)
 
     def testing(self, search: ThresholdSearch) -> EncodedRows | None:
-        """Encode the rows held out; None where the chunk holds out none."""
+        """Encode the held-out rows of the chunk; None if ``held_out`` is None."""
         return None if self.held_out is None else self._encoded(search, held_out=True)
 
     def _encoded(self, search: ThresholdSearch, *, held_out: bool) -> EncodedRows:
@@ -130,15 +135,16 @@ class Rows(NamedTuple):
 
 
 def encoded_rows(search: ThresholdSearch, X: Any, y: Any, sample_weight: ArrayLike | None) -> EncodedRows:
-    """Check and encode a chunk, without the rows of weight 0.
+    """Check and encode the rows of a chunk that have a positive weight.
 
     Parameters
     ----------
     search : ThresholdSearch
+        Encodes the rows with the categories of its black box.
     X : array-like or data frame of shape (n_rows, n_features)
     y : array-like of shape (n_rows,) or None
     sample_weight : array-like of shape (n_rows,) or None
-        All may be 0.
+        None means that every row has weight 1. All weights of a chunk may be 0.
     """
     n_rows = n_rows_of(X)
     labels: Labels = np.empty(0)
@@ -159,7 +165,10 @@ def encoded_rows(search: ThresholdSearch, X: Any, y: Any, sample_weight: ArrayLi
 
 
 def n_rows_of(X: Any) -> int:
-    """Number of rows of a table; raises where X is no table."""
+    """Return the number of rows of a table.
+
+    Raises an error if X is not a table.
+    """
     try:
         return int(_num_samples(X))
     except TypeError as error:
@@ -180,8 +189,8 @@ def check_labels(y: Any) -> Labels:
     missing = np.flatnonzero(pd.isna(given))
     if len(missing):
         raise InvalidInputError(
-            f"y has no label in {len(missing)} row(s), first in row {missing[0]} of the chunk: NaN, None and NA count as "
-            "missing. Leave these rows out."
+            f"y has no label in {len(missing)} row(s), first in row {missing[0]} of the chunk, counted from 0. NaN, None "
+            "and NA are missing labels. Leave these rows out."
         )
     try:
         labels: Labels = _check_y(y)
@@ -192,6 +201,7 @@ def check_labels(y: Any) -> Labels:
         raise InvalidInputError(f"The labels in y are of several types: {kinds}. Give labels of one type.") from error
     except ValueError as error:
         raise InvalidInputError(
-            f"y holds {', '.join(map(repr, given[:3].tolist()))}, …: expected classes, as texts or whole numbers. {error}"
+            f"y has the values {', '.join(map(repr, given[:3].tolist()))}, …. Expected class labels: strings or whole "
+            f"numbers. {error}"
         ) from error
     return labels

@@ -1,6 +1,6 @@
-"""Results of observing and searching rows.
+"""Statistics of rows, and results of the search for their counterfactuals.
 
-They can be added: ``a + b`` is the result for the rows of both.
+Statistics and counts can be added: if ``a`` and ``b`` describe two chunks of rows, ``a + b`` describes the rows of both.
 """
 
 from __future__ import annotations
@@ -24,22 +24,24 @@ TIME_LIMITS = ("time_limit", "time_limit_per_row")
 
 @dataclass(frozen=True)
 class TableStatistics:
-    """Statistics of the training rows, collected before the search.
+    """Statistics of the training rows, collected before the search for counterfactuals.
 
     Attributes
     ----------
     observations : Observations
+        Ranges, category counts and examples for the search.
     has_missing : ndarray of shape (n_features,)
-        Columns with missing values.
+        Mask of the columns with missing values.
     is_binary : ndarray of shape (n_features,)
-        Columns of 0 and 1 only. All True if there are no constraints.
+        Mask of the columns that contain only 0 and 1. It is True everywhere if there are no constraints, which alone use it.
     n_rows : int
+        Number of training rows.
     classes : ndarray
-        The labels, sorted.
+        The distinct labels of the training rows, sorted.
     all_classes : ndarray
-        The labels, including those of held-out rows.
+        The distinct labels of training rows and held-out rows, sorted.
     values : ValueCounts or None
-        Distinct values of the columns of numbers, if distances need them.
+        Distinct values of the numeric columns; None if the units of distance do not need them.
     """
 
     observations: Observations
@@ -63,7 +65,7 @@ class TableStatistics:
 
 
 def _union(labels: Labels, others: Labels) -> Labels:
-    """Join and sort labels. Raise an error if they have different types."""
+    """Return the sorted union of labels; raise an error if their types differ."""
     if not len(labels) or not len(others):
         return labels if len(labels) else others
     for kind, types in (("strings", str), ("booleans", bool | np.bool_), ("dates", np.datetime64 | np.timedelta64)):
@@ -77,20 +79,20 @@ def _union(labels: Labels, others: Labels) -> Labels:
 
 @dataclass(frozen=True)
 class CrossingCounts:
-    """Conditions that counterfactuals cross, with counts.
+    """The conditions that counterfactuals cross, with counts.
 
     Attributes
     ----------
-    table : ThresholdTable or Landings
-        The conditions with the original numbers of the black box.
+    table : ThresholdTable or LandingCounts
+        The conditions, neither merged nor rounded, with the weight of the counterfactuals that cross them.
     statuses : dict of str to int
-        Number of counterfactuals of each status.
+        Number of counterfactuals with each status.
     n_rows, n_correct : int
-        Number of rows, and of rows that the black box predicts correctly.
+        Number of training rows, and how many of them the black box predicts correctly.
     least, most : float
-        Smallest and largest confidence of the correctly predicted rows.
+        Smallest and largest confidence of the black box in the rows that it predicts correctly.
     n_fill_searches, n_fill_unfinished : int
-        Number of further searches that fill in a missing value, and number of those that ran out of time.
+        Number of additional searches, each of which fills in one missing value, and how many of them ran out of time.
     """
 
     table: Any
@@ -104,7 +106,7 @@ class CrossingCounts:
 
     @property
     def n_counterfactuals(self) -> int:
-        """Number of counterfactuals."""
+        """Number of rows for which a counterfactual was searched, with any status."""
         return sum(self.statuses.values())
 
     def __add__(self, other: CrossingCounts) -> CrossingCounts:
@@ -122,7 +124,10 @@ class CrossingCounts:
 
 
 class SearchResult(NamedTuple):
-    """The search results of one chunk, row by row. Only ``counts`` can be summed."""
+    """The counterfactuals of one chunk of rows, the conditions they cross, and predictions.
+
+    Of its fields, only ``counts`` can be added to the counts of other chunks.
+    """
 
     counts: CrossingCounts
     counterfactuals: Counterfactuals
@@ -133,14 +138,14 @@ class SearchResult(NamedTuple):
 
 
 class OutOfTimeError(NoCounterfactualError):
-    """All searches were stopped by a time limit.
+    """Raised if a time limit stopped all searches before they proved a counterfactual.
 
     Parameters
     ----------
     what : str
-        A sentence that says what was found.
+        A sentence that says how many searches there were, and their statuses.
     *limits : str
-        The limits to raise.
+        Names of the parameters to raise, such as ``time_limit``.
     """
 
     def __init__(self, what: str, *limits: str) -> None:
@@ -152,24 +157,25 @@ class OutOfTimeError(NoCounterfactualError):
 
 
 def check_some_condition(counts: CrossingCounts, given: Any, known: list[Any], classes: Sequence[Any]) -> None:
-    """Check that a condition was found. If not, the error explains why.
+    """Check that counterfactuals crossed a condition; otherwise raise an error that says why.
 
     Parameters
     ----------
     counts : CrossingCounts
+        Counts of all training rows.
     given : namespace
         Parameters of an FCCADiscretizer.
     known : list
         Classes of the black box.
     classes : sequence
-        Classes of y.
+        Classes in y; empty if unknown.
     """
     n = counts.n_counterfactuals
     if counts.n_correct == 0:
         others = f"; the classes of y are {list(classes[:3])}{', …' if len(classes) > 3 else ''}" if len(classes) else ""
         raise NoCounterfactualError(
             f"The classifier predicts none of the {counts.n_rows} rows correctly, so there is no row to compute a "
-            f"counterfactual for. Its classes are {known}{others}."
+            f"counterfactual for. The classes of the classifier are {known}{others}. Check the labels in y."
         )
     if n == 0:
         raise NoCounterfactualError(
@@ -185,6 +191,6 @@ def check_some_condition(counts: CrossingCounts, given: Any, known: list[Any], c
         raise OutOfTimeError(what, *(set_limits or TIME_LIMITS[:1]))
     rules = " The constraints may forbid every change." if given.constraints else ""
     raise NoCounterfactualError(
-        f"{what} Inside the range of the data, the classifier may predict only one class, or other classes by less than the "
-        f"margin.{rules}"
+        f"{what} Perhaps the classifier predicts the same class everywhere inside the range of the data, or another class "
+        f"wins by less than the margin.{rules}"
     )

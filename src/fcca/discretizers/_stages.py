@@ -1,6 +1,6 @@
-"""The stages of the pipeline, each for one chunk of a table.
+"""The stages of the threshold pipeline, each for one chunk of a table.
 
-The sum of the results for all chunks is the result for the whole table.
+The sum of a stage's results over all chunks is the result for the whole table.
 """
 
 from __future__ import annotations
@@ -36,7 +36,13 @@ AnyRows = Rows | EncodedRows
 
 @dataclass(frozen=True)
 class Categories:
-    """The distinct values of some columns, keyed by the position of the column."""
+    """The distinct values of some columns. Two objects can be added with ``+``.
+
+    Attributes
+    ----------
+    values : dict of int to Series
+        The distinct values of each column, by the position of the column.
+    """
 
     values: dict[int, pd.Series[Any]]
 
@@ -45,7 +51,7 @@ class Categories:
         return Categories({j: values.drop_duplicates() for j, values in both.items()})
 
     def table(self, n_features: int) -> pd.DataFrame:
-        """Return a table with all these values, and zeros in the other columns."""
+        """Build a table with all distinct values, and 0 in other columns."""
         n_rows = max(len(values) for values in self.values.values())
         zeros = pd.Series(np.zeros(n_rows))
         rows = np.arange(n_rows)
@@ -59,14 +65,14 @@ class Categories:
 
 
 def find_categories(rows: Rows, search: ThresholdSearch, columns: list[int]) -> Categories | None:
-    """Find the categories of the training rows.
+    """Find the categories that occur in the training rows of a chunk.
 
     Parameters
     ----------
     rows : Rows
     search : ThresholdSearch
     columns : list of int
-        The columns whose categories the black box has not kept.
+        The columns of categories whose labels the black box does not store.
     """
     counts = np.ones(n_rows_of(rows.X), dtype=np.bool_)
     if rows.held_out is not None:
@@ -81,7 +87,7 @@ def find_categories(rows: Rows, search: ThresholdSearch, columns: list[int]) -> 
 
 
 def as_fitted_table(X: Any) -> Any:
-    """Convert plain numbers to float64, as for fitting a classifier."""
+    """Convert a table of numeric columns to float64; return other tables unchanged."""
     if not is_plain(X):
         return X
     table, names = float_table(X), column_names(X)
@@ -92,7 +98,7 @@ def as_fitted_table(X: Any) -> Any:
 
 
 def observe(rows: AnyRows, search: ThresholdSearch) -> TableStatistics | None:
-    """Collect statistics of columns and labels; None if there are no rows.
+    """Collect statistics of the columns and labels of a chunk; None without rows.
 
     Parameters
     ----------
@@ -109,13 +115,13 @@ def observe(rows: AnyRows, search: ThresholdSearch) -> TableStatistics | None:
 
 
 def count_bins(rows: AnyRows, search: ThresholdSearch) -> BinCounts | None:
-    """Count the training rows in bins of the range of each column.
+    """Compute histograms of the numeric columns of a chunk's training rows.
 
     Parameters
     ----------
     rows : Rows or EncodedRows
     search : ThresholdSearch
-        With the statistics of all rows.
+        A search that holds the statistics of all training rows.
     """
     training = rows.training(search)
     return search.bins(training.X, training.weight) if len(training) else None
@@ -124,14 +130,16 @@ def count_bins(rows: AnyRows, search: ThresholdSearch) -> BinCounts | None:
 def count_digits(
     rows: AnyRows, search: ThresholdSearch, columns: list[int], prefix: NDArray[np.uint64], at: int
 ) -> DigitCounts | None:
-    """Count the digits of values for one pass of :func:`fcca.discretizers.medians`.
+    """Count the digits of a chunk's values, for one pass of the median search.
+
+    :func:`fcca.discretizers.medians` runs the passes.
 
     Parameters
     ----------
     rows : Rows or EncodedRows
     search : ThresholdSearch
     columns : list of int
-        Columns of numbers, whose values may be missing.
+        Numeric columns. Missing values are not counted.
     prefix, at
         See :meth:`DigitCounts.of`.
     """
@@ -147,15 +155,15 @@ def count_digits(
 def count_crossings(
     rows: AnyRows, search: ThresholdSearch, keep: Callable[[SearchResult], None] | None = None
 ) -> CrossingCounts | None:
-    """Count the conditions that the counterfactuals of the training rows cross.
+    """Count the conditions that the counterfactuals of a chunk's training rows cross.
 
     Parameters
     ----------
     rows : Rows or EncodedRows
     search : ThresholdSearch
-        With the statistics of all rows.
+        A search that holds the statistics of all training rows.
     keep : callable, optional
-        Called with the result of the search, row by row.
+        Called with the :class:`SearchResult` of the chunk, which also holds the counterfactuals of single rows.
     """
     training = rows.training(search)
     if not len(training):
@@ -167,13 +175,14 @@ def count_crossings(
 
 
 def find_values_around(rows: AnyRows, search: ThresholdSearch, merged: ThresholdTable) -> Cells | None:
-    """Find the values of the training rows around thresholds.
+    """Find the smallest and largest training values between the thresholds.
 
     Parameters
     ----------
     rows : Rows or EncodedRows
     search : ThresholdSearch
     merged : ThresholdTable
+        The merged thresholds of a linear model, before rounding.
     """
     training = rows.training(search)
     return search.values_around(merged, training.X) if len(training) else None
@@ -183,16 +192,19 @@ def find_values_around(rows: AnyRows, search: ThresholdSearch, merged: Threshold
 
 
 def count_rows(rows: AnyRows, search: ThresholdSearch, coder: RowCoder, classes: Labels, n_conditions: int) -> DistinctRows:
-    """Count the distinct binary rows, with their labels and predictions.
+    """Count the distinct combinations of binary row, label and prediction in a chunk.
 
     Parameters
     ----------
     rows : Rows or EncodedRows
     search : ThresholdSearch
+        A search that holds the statistics of all training rows.
     coder : RowCoder
+        Codes rows, labels and predictions as keys.
     classes : ndarray
-        All labels.
+        All labels of the table, sorted.
     n_conditions : int
+        Number of conditions, to estimate the memory that the binary rows need.
     """
 
     def counted(part: EncodedRows | None) -> CountedRows:
@@ -201,7 +213,7 @@ def count_rows(rows: AnyRows, search: ThresholdSearch, coder: RowCoder, classes:
         label = np.minimum(np.searchsorted(classes, part.y), len(classes) - 1)
         if unknown := part.y[classes[label] != part.y][:1].tolist():
             raise InvalidInputError(
-                f"The label {unknown[0]!r} did not occur when the table was first read. The table must stay the same."
+                f"The label {unknown[0]!r} did not occur when the table was first read. Each pass must read the same rows."
             )
         prediction = engine.class_index(engine.predict(part.X)).astype(np.int64)
         soft = None

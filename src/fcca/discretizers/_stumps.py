@@ -1,9 +1,9 @@
-"""Boosted stumps on 0/1 columns, refitted quickly as columns are taken away.
+"""Gradient boosting of stumps on binary columns, with fast refits.
 
-At every stage, scikit-learn's ``GradientBoostingClassifier(max_depth=1)`` takes the column that explains the residuals best.
-On 0/1 columns, one product of the table with the residuals finds it. No column has to be sorted. If the best column leads by
-more than rounding errors, scikit-learn chooses the same one. Otherwise its choice depends on its random numbers and on the
-order of its sums, and no result is returned here.
+At every stage, scikit-learn's ``GradientBoostingClassifier(max_depth=1)`` chooses the column that explains the residuals
+best. For binary columns, one product of the table with the residuals finds this column, without sorting any values. If the
+best column is better than the second by more than rounding errors, scikit-learn chooses the same one. Otherwise the choice
+of scikit-learn depends on random numbers and on the order of its sums. Then no result is returned here.
 """
 
 from __future__ import annotations
@@ -26,14 +26,17 @@ CHUNK = 4096
 
 
 class Refit(NamedTuple):
-    """A fitted boosting: share of correct rows, and importance of each column."""
+    """The result of a fit: training accuracy and column importances."""
 
     score: float
     importance: Floats
 
 
 class Stage(NamedTuple):
-    """One stump: column, reduction of the squared error, values added for 0 and 1."""
+    """One stump: its column, reduction of the squared error, and values.
+
+    ``added`` holds the values that the stump adds to the score of rows with 0 and with 1 in the column.
+    """
 
     column: int
     reduction: float
@@ -41,15 +44,18 @@ class Stage(NamedTuple):
 
 
 class StumpBoosting:
-    """Boosted stumps on any of the columns of one 0/1 table.
+    """Gradient boosting of stumps for two classes, on a changing set of binary columns.
 
     Parameters
     ----------
     B : ndarray of int8, shape (n_rows, n_columns)
+        Binary columns.
     positive : ndarray of bool, shape (n_rows,)
-        Whether a row is of the second class.
+        Whether the label of a row is the second class.
     weight : ndarray of shape (n_rows,) or None
+        None means that every row has weight 1.
     n_estimators : int
+        Number of stumps.
     learning_rate : float
     """
 
@@ -72,10 +78,10 @@ class StumpBoosting:
         self.stages: list[Stage] = []
 
     def fit(self, columns: NDArray[np.intp]) -> Refit | None:
-        """Boost on these columns; None if scikit-learn's result depends on rounding or chance.
+        """Fit the stumps on the columns at the given positions.
 
-        The stages of the previous fit are reused up to the first one with a column that is now dropped. Up to there, the
-        same columns are the best.
+        Returns None if the result of scikit-learn would depend on rounding or chance. The columns must be a subset of those
+        of the previous call. So the stages of the previous fit are reused, up to the first one whose column is missing now.
         """
         usable = np.zeros(self.B.shape[1], dtype=bool)
         usable[columns] = True
@@ -127,7 +133,10 @@ class StumpBoosting:
         return Stage(column, best, (self.learning_rate * float(steps[0]), self.learning_rate * float(steps[1])))
 
     def _sums(self, values: Floats) -> Floats:
-        """Sum the values of the rows with a 1, per column, in chunks that fit the cache."""
+        """Sum, for each binary column, the values of rows with a 1.
+
+        The rows are processed in chunks that fit into the cache.
+        """
         out = np.zeros(self.B.shape[1])
         for begin in range(0, len(values), CHUNK):
             chunk = slice(begin, begin + CHUNK)
@@ -136,7 +145,7 @@ class StumpBoosting:
 
 
 def _has_clear_minimum(importance: Floats) -> bool:
-    """Check whether the least important column is certain in spite of rounding."""
+    """Return True if rounding errors cannot change which column is least important."""
     if len(importance) < 2 or importance.min() == 0:  # the importance of a column that no stump uses is exactly 0
         return True
     least, second = np.partition(importance, 1)[:2]

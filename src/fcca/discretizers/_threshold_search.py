@@ -33,7 +33,7 @@ from fcca.discretizers._crossings import (
     observed_cells,
     values_around,
 )
-from fcca.discretizers._landings import Landings
+from fcca.discretizers._landings import LandingCounts
 from fcca.discretizers._search_results import CrossingCounts, SearchResult, TableStatistics, check_some_condition
 from fcca.discretizers._validation import columns_for, problem_of
 from fcca.discretizers._warnings import warn_caller
@@ -56,10 +56,11 @@ LINEAR_MERGE_TOLERANCE = 0.01
 
 
 class ThresholdSearch:
-    """The counterfactual search of one black box, from column statistics to thresholds.
+    """Finds the thresholds that the counterfactuals of a black box cross.
 
-    A new search knows no rows. :meth:`statistics` and :meth:`search` take rows and return results that can be summed.
-    :meth:`with_statistics` must be called between the two.
+    A new search knows no rows. First, :meth:`statistics` collects statistics of each chunk of rows. Then
+    :meth:`with_statistics` returns a search that holds the sum of these statistics. Its method :meth:`search` finds the
+    counterfactuals of each chunk, whose counts can be summed.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ class ThresholdSearch:
     names : sequence of str
         Names of the columns.
     like : array-like or data frame
-        Raw rows. They provide the categories that the black box does not keep.
+        Unencoded rows. They provide the categories that the black box does not store.
 
     Attributes
     ----------
@@ -78,11 +79,11 @@ class ThresholdSearch:
     names : list of str
     engine : CounterfactualEngine
     columns : Columns or None
-        None if all columns are plain numbers. ``columns``, ``rules`` and ``in_memory`` are known after
-        :meth:`with_statistics`.
+        Categories and missing values; None if all columns are plain numbers. ``columns``, ``rules`` and ``in_memory`` are
+        set by :meth:`with_statistics`.
     rules : tuple of rules
     in_memory : bool
-        Whether all rows are in memory. If so, progress is shown row by row, and counts are not compacted.
+        Whether all rows are in memory. Otherwise, landings of a linear model are stored as ``LandingCounts``.
     """
 
     def __init__(self, parameters: Mapping[str, Any], estimator: Any, names: Sequence[str], like: Any) -> None:
@@ -99,7 +100,7 @@ class ThresholdSearch:
         self._seconds = 0.0  # spent on searches
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> ThresholdSearch:
-        """Copy the search with other limits or threads. Costs, margin and constraints stay the same.
+        """Copy the search with new time limits, threads and verbosity; costs stay the same.
 
         Parameters
         ----------
@@ -111,19 +112,19 @@ class ThresholdSearch:
         return other
 
     def with_categories(self, table: Any) -> ThresholdSearch:
-        """Copy the search, before any rows are known, with the categories of a table.
+        """Copy a search that knows no rows, with the categories in a table.
 
         Parameters
         ----------
         table : data frame
-            All categories of the columns in :meth:`open_columns`.
+            A table in which each column of :meth:`open_columns` contains all its categories.
         """
         other = copy(self)
         other.engine = CounterfactualEngine(self.engine.estimator, self.engine.problem, like=table)
         return other
 
     def open_columns(self) -> list[int]:
-        """Return the columns whose categories the black box has not kept."""
+        """Return the columns of categories whose labels the black box does not store."""
         columns = self.engine.model.columns
         if columns is None or not columns.has_categories:
             return []
@@ -133,22 +134,12 @@ class ThresholdSearch:
     # --- rows ---------------------------------------------------------------------------------------------------------
 
     def encode(self, X: Any) -> Floats:
-        """Encode raw rows with the categories of the black box.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-        """
+        """Check the columns of X, and encode X for the black box."""
         self.check_columns(X)
         return (self.engine.model.columns or Columns.numbers(len(self.names), self.names)).encode(X)
 
     def check_columns(self, X: Any) -> None:
-        """Check that a chunk has the columns of the first one.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-        """
+        """Check that the chunk X has the same columns as the first chunk."""
         check_column_names(X)
         names = column_names(X)
         n = X.shape[1] if getattr(X, "ndim", 0) == 2 else len(self.names)
@@ -169,7 +160,8 @@ class ThresholdSearch:
         y : ndarray of shape (n_rows,), optional
         weight : ndarray of shape (n_rows,), optional
         one_pass : bool, default=False
-            Whether the rows are read only once. Then the values for a category distance of "auto" are collected here.
+            Whether the rows are read only once. If so, the distinct values that ``category_distance="auto"`` needs are
+            collected here. Otherwise a second pass collects histograms (:meth:`bins`).
         """
         engine = self.engine.fresh()
         has_missing: Bools = np.zeros(len(self.names), dtype=bool)
@@ -192,16 +184,17 @@ class ThresholdSearch:
     def with_statistics(
         self, statistics: TableStatistics, *, medians: Mapping[int, float] | None = None, rows: Floats | None = None
     ) -> ThresholdSearch:
-        """Copy the search with statistics. Without ``rows``, the copy is small enough for workers.
+        """Copy the search with the statistics of all training rows.
+
+        Without ``rows``, the copy is small enough to be sent to workers.
 
         Parameters
         ----------
         statistics : TableStatistics
-            Statistics of all rows.
         medians : mapping of int to float, optional
-            Medians of :meth:`columns_to_fill`.
+            Medians of the columns in :meth:`columns_to_fill`.
         rows : ndarray of shape (n_rows, n_features), optional
-            All encoded rows, if they are in memory. Constraints between columns need them.
+            All encoded training rows, if they are in memory. Constraints between columns need the rows.
         """
         other = copy(self)
         other.engine = self.engine.knowing(statistics.observations, medians, rows)
@@ -219,35 +212,29 @@ class ThresholdSearch:
 
     @property
     def needs_bins(self) -> bool:
-        """True if the category distance is measured on the data with bins."""
+        """True if ``category_distance="auto"`` must be computed from histograms."""
         auto = self.engine.problem.category_distance == "auto"
         return auto and self.has_unordered and not self._needs_values(one_pass=False)
 
     @property
     def has_unordered(self) -> bool:
-        """True if some changes have no direction: of categories, missing values or one-hot groups."""
+        """True if there are categories, missing values or one-hot groups.
+
+        Their changes have no direction, so they cost the category distance.
+        """
         rules = any(rule.group for rule in self.rules)
         return rules or not all(self.engine.is_number) or bool(self.has_missing.any())
 
     def bins(self, X: Floats, weight: Floats | None) -> BinCounts:
-        """Count encoded rows in bins of the range of each column. The counts can be summed.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features)
-        weight : ndarray of shape (n_rows,) or None
-        """
+        """Compute histograms of the numeric columns; histograms can be summed."""
         cells = self.engine.cells
         is_number = np.array(self.engine.is_number)
         return BinCounts.of(X, np.where(is_number, cells.box_low, np.nan), cells.box_high, weight)
 
     def with_bins(self, bins: BinCounts) -> ThresholdSearch:
-        """Copy the search with the category distance measured on the data.
+        """Copy the search with ``category_distance="auto"`` computed from histograms.
 
-        Parameters
-        ----------
-        bins : BinCounts
-            Counts of all rows.
+        ``bins`` are the histograms of all training rows.
         """
         other = copy(self)
         other.engine = copy(self.engine).measure(self.names, bins=bins)
@@ -255,18 +242,18 @@ class ThresholdSearch:
 
     @property
     def named_columns(self) -> Columns:
-        """The columns with the names that rules use."""
+        """The columns with the names of the user's table, which rules refer to."""
         columns = self.columns or Columns.numbers(len(self.names))
         return Columns(tuple(replace(column, name=name) for column, name in zip(columns, self.names, strict=True)))
 
     def columns_to_fill(self) -> list[int]:
-        """Return the columns of numbers with missing values."""
+        """Return the numeric columns with missing values; filling these in needs medians."""
         if self.columns is None:
             return []
         return np.flatnonzero(self.has_missing & ~self.columns.is_category).tolist()
 
     def check_some_values(self) -> None:
-        """Check that every column has at least one value."""
+        """Check that every column has at least one value that is not missing."""
         cells, codes = self.engine.cells, self.engine.observations().codes
         for j in np.flatnonzero(self.has_missing).tolist():
             if j in codes:
@@ -277,7 +264,7 @@ class ThresholdSearch:
                 raise InvalidInputError(f"All values of column {self.names[j]!r} in X are missing. Leave the column out.")
 
     def constant_features(self) -> list[str]:
-        """Return the columns with one value; a missing value counts as another value."""
+        """Return the names of the columns with one value and no missing values."""
         cells = self.engine.cells
         constant = (cells.box_low == cells.box_high) & ~self.has_missing
         if self.columns is not None:
@@ -290,13 +277,15 @@ class ThresholdSearch:
 
     @property
     def has_probability(self) -> bool:
-        """True if the black box has class probabilities."""
+        """True if the black box predicts class probabilities that fcca can compute."""
         return hasattr(self.engine.estimator, "predict_proba") and not isinstance(self.engine.model.link, NoProbability)
 
     # --- search -------------------------------------------------------------------------------------------------------
 
     def search(self, X: Floats, y: Labels, weight: Floats | None = None) -> SearchResult:
-        """Count the conditions crossed by the counterfactuals of rows between p0 and p1.
+        """Find counterfactuals, and count the conditions that they cross.
+
+        Only rows that the black box predicts correctly, with a confidence between p0 and p1, get a counterfactual.
 
         Parameters
         ----------
@@ -318,7 +307,7 @@ class ThresholdSearch:
         table, condition = crossed.table(self.names, weights, self.columns)
         of_correct = confidence[correct]
         counts = CrossingCounts(
-            table if self.in_memory or engine.has_cuts else Landings.of(table),
+            table if self.in_memory or engine.has_cuts else LandingCounts.of(table),
             found.counts(),
             n_rows=len(X),
             n_correct=len(of_correct),
@@ -333,7 +322,10 @@ class ThresholdSearch:
     def _counterfactuals(
         self, X: Floats, points: Points, own_class: NDArray[np.int32]
     ) -> tuple[Counterfactuals, DecidingValues]:
-        """Find the counterfactuals of some rows, and the missing values that decide."""
+        """Find the counterfactuals of the rows ``points``, and their deciding missing values.
+
+        A missing value is deciding if filling in this value alone flips the prediction.
+        """
         engine, given = self.engine, self.parameters
         limits = self.limits(X[points]) if self.rules else None  # a copy of most rows
         began = perf_counter() - self._seconds
@@ -371,20 +363,14 @@ class ThresholdSearch:
         return found, deciding
 
     def limits(self, rows: Floats) -> Limits | None:
-        """Compile the rules for some training rows; None if there are no rules.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n_rows, n_features)
-            Encoded rows.
-        """
+        """Compile the rules for the given encoded rows; None if there are no rules."""
         if not self.rules:
             return None
         low, high = self.engine.cells.box_low, self.engine.cells.box_high
         return compile_rules(self.rules, self.named_columns, low, high, rows, is_binary=self.is_binary)
 
     def checked(self, X: Floats, found: Counterfactuals, limits: Limits | None) -> Counterfactuals:
-        """Mark counterfactuals that break a rule as unverified.
+        """Set the status 'unverified' for counterfactuals that break a rule.
 
         Parameters
         ----------
@@ -392,7 +378,7 @@ class ThresholdSearch:
         found : Counterfactuals
             Counterfactuals of some rows of X.
         limits : Limits or None
-            The limits of the search. They say which missing values may be filled in.
+            The limits that the search used. They contain the columns whose missing values may be filled in.
         """
         answered = np.flatnonzero(found.is_status("optimal", "feasible"))
         if not self.rules or limits is None or len(answered) == 0:
@@ -406,12 +392,7 @@ class ThresholdSearch:
         return replace(found, status_code=status)
 
     def warn_uncounted(self, counts: CrossingCounts) -> None:
-        """Warn about counterfactuals that are left out of all counts.
-
-        Parameters
-        ----------
-        counts : CrossingCounts
-        """
+        """Warn about counterfactuals that are not counted: unverified or not proven."""
         statuses, n = counts.statuses, counts.n_counterfactuals
         if unverified := statuses.get("unverified", 0):
             broken = ", or break a rule" if self.parameters.constraints else ""
@@ -423,34 +404,35 @@ class ThresholdSearch:
         if unfinished := statuses.get("feasible", 0) + statuses.get("unknown", 0) + counts.n_fill_unfinished:
             warn_caller(
                 f"{unfinished} of {n + counts.n_fill_searches} searches were stopped by a time limit before they proved a "
-                "result. They are left out of all counts.",
+                "result. They are left out of all counts. To include them, raise the time limit.",
                 UnfinishedSearchWarning,
             )
 
     # --- thresholds ---------------------------------------------------------------------------------------------------
 
     def merged(self, counts: CrossingCounts, classes: Sequence[Any] = ()) -> tuple[ThresholdTable, NDArray[np.int64]]:
-        """Merge conditions that are close to each other.
+        """Merge thresholds of a column that are closer together than ``merge_tolerance``.
 
         Parameters
         ----------
         counts : CrossingCounts
-            Counts of all rows.
+            Counts of all training rows.
         classes : sequence
-            Labels for the error message if the black box predicts no row correctly.
+            Classes of y, for the error message if the black box predicts no row correctly.
 
         Returns
         -------
         table : ThresholdTable
         position : ndarray of int
-            Position in the table of each condition of the counts. It is empty if the counts are compacted.
+            For each condition in ``counts.table``, its position in the new table. It is empty if ``counts.table`` is a
+            ``LandingCounts``.
         """
         check_some_condition(counts, self.parameters, self.engine.model.classes.tolist(), classes)
         tolerance = self.parameters.merge_tolerance
         if tolerance == "auto":
             tolerance = 0.0 if self.engine.has_cuts else LINEAR_MERGE_TOLERANCE
         widths = self.engine.cells.box_high - self.engine.cells.box_low
-        if isinstance(counts.table, Landings):
+        if isinstance(counts.table, LandingCounts):
             return counts.table.merged(float(tolerance) * widths), np.empty(0, dtype=np.int64)
         table: ThresholdTable = counts.table
         if float(tolerance) > 0:
@@ -459,34 +441,33 @@ class ThresholdSearch:
 
     @property
     def needs_values_around(self) -> bool:
-        """True if the values around thresholds must be collected. Cells hold the values around cuts."""
+        """True if a pass must collect the training values next to each threshold.
+
+        A linear model needs this pass. For trees, the cells already hold these values.
+        """
         return not self.engine.has_cuts
 
     def values_around(self, merged: ThresholdTable, X: Floats) -> Cells:
-        """Collect the values of encoded rows around thresholds. The results can be summed.
-
-        Parameters
-        ----------
-        merged : ThresholdTable
-        X : ndarray of shape (n_rows, n_features)
-        """
+        """Collect the values of encoded rows between the thresholds; results can be summed."""
         is_cut = merged.kind == "cut"
         return observed_cells(X, merged.feature[is_cut], merged.threshold[is_cut])
 
     def finished(self, merged: ThresholdTable, around: Cells | None) -> tuple[ThresholdTable, NDArray[np.int64]]:
-        """Round the thresholds, if requested and if the values around them are known.
+        """Round the thresholds, if ``round_thresholds`` is True.
+
+        Thresholds are not rounded if the training values next to them are unknown.
 
         Parameters
         ----------
         merged : ThresholdTable
         around : Cells or None
-            The values around the thresholds, if :attr:`needs_values_around` is True.
+            For a linear model, the sum of :meth:`values_around` over all rows; None if these values are unknown.
 
         Returns
         -------
         table : ThresholdTable
         position : ndarray of int
-            Position in the table of each merged condition.
+            For each condition in ``merged``, its position in the new table.
         """
         table = merged
         if self.engine.has_cuts:

@@ -1,4 +1,4 @@
-"""Checks of tables and labels that every discretizer runs before it starts."""
+"""Check and encode tables, labels and parameters before a discretizer is fitted."""
 
 from __future__ import annotations
 
@@ -26,20 +26,22 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class TrainingData:
-    """A table to learn from, without the rows of weight 0.
+    """A checked and encoded training table, without the rows of weight 0.
 
     Attributes
     ----------
     X : ndarray of shape (n_rows, n_features)
-        Categories as codes, NaN for missing values.
+        Codes for categories, NaN for missing values.
     y : ndarray of shape (n_rows,) or None
+        Labels; None if the discretizer does not need them.
     weight : ndarray of shape (n_rows,) or None
+        None means that every row has weight 1.
     rows : ndarray of shape (n_rows,)
-        Positions of these rows in the given table.
+        Positions of these rows in the table that the user gave.
     columns : Columns or None
         Categories and missing values; None for plain numbers without missing values.
     given : array or data frame
-        The table on which a classifier is fitted.
+        The same rows in the form in which a classifier is fitted on them: numbers, or a data frame with category labels.
     """
 
     X: Floats
@@ -51,20 +53,23 @@ class TrainingData:
 
 
 def check_training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> TrainingData:
-    """Check the table, labels and weights for fitting a classifier."""
+    """Check and encode a table with labels of at least two classes."""
     data = check_table(estimator, X, y, sample_weight, labels=True)
     check_classes(len(pd.unique(data.y)), len(data.X))  # by hashing: np.unique would sort all rows
     return data
 
 
 def check_classes(n_classes: int, n_rows: int) -> None:
-    """Check that there are two classes to learn from."""
+    """Check that the labels have at least two classes."""
     if n_classes < 2:
         raise InvalidInputError(f"y must have at least two classes, got 1 class in {n_rows} row(s).")
 
 
 def check_table(estimator: Any, X: Any, y: Any, sample_weight: Any, *, labels: bool) -> TrainingData:
-    """Check a table, weights and, if requested, labels. The estimator stores the column names."""
+    """Check and encode a table and, if ``labels`` is True, its labels.
+
+    Sets ``n_features_in_`` and ``feature_names_in_`` of the estimator.
+    """
     check_column_names(X)
     plain = is_plain(X)
     if not plain:
@@ -98,7 +103,7 @@ def check_table(estimator: Any, X: Any, y: Any, sample_weight: Any, *, labels: b
 
 
 def _check_mixed_labels(X: Any, columns: Columns) -> None:
-    """Check that no column mixes strings and numbers, which is likely a mistake."""
+    """Check that no column mixes strings and numbers, unless its dtype is category."""
     for j, column in enumerate(columns):
         labels = column.categories or ()
         texts = [label for label in labels if isinstance(label, str)]
@@ -112,7 +117,7 @@ def _check_mixed_labels(X: Any, columns: Columns) -> None:
 
 
 def is_plain(X: Any) -> bool:
-    """Check whether all columns have a numeric dtype."""
+    """Return True if all columns have a numeric or boolean dtype."""
     if isinstance(X, pd.DataFrame):
         return all(pd.api.types.is_numeric_dtype(dtype) for dtype in X.dtypes)
     if type(X).__module__.startswith("polars"):
@@ -142,7 +147,11 @@ def _numbers_with_missing(estimator: Any, X: Floats) -> Columns:
 
 
 def decoded(estimator: Any, columns: Columns | None, X: Floats) -> Any:
-    """Decode a table for a classifier, with labels or column names."""
+    """Convert an encoded table to the form that classifiers are fitted on.
+
+    That is a data frame with labels if a column holds categories. Otherwise it is an array of numbers, or a data frame if
+    the estimator has column names.
+    """
     return columns.decode(X) if columns is not None and columns.has_categories else as_fitted_on(estimator, X)
 
 
@@ -154,17 +163,25 @@ def fitted_through(
     weight: Floats | None,
     metadata: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Fit a classifier, after encoders of categories and missing values if needed.
+    """Fit a classifier, in a pipeline with encoders if the columns need them.
 
     Parameters
     ----------
     estimator : classifier
     columns : Columns or None
+        Categories and missing values of the table; None for plain numbers without missing values.
     given : array or data frame
+        The training table.
     y : array-like
     weight : ndarray or None
+        None means that every row has weight 1.
     metadata : mapping, optional
-        Further arguments of ``fit``. If given, the weights are passed as ``sample_weight``, and a pipeline routes both.
+        Additional arguments of ``fit``. If there are any, the weights are passed as ``sample_weight``. A pipeline passes
+        them on to the steps that request them.
+
+    Returns
+    -------
+    fitted classifier or pipeline
     """
     given_estimator = estimator
     if columns is not None:
@@ -178,7 +195,7 @@ def fitted_through(
 
 
 def table_for(model: Model, data: TrainingData) -> Floats:
-    """Encode the training table with the categories of a model."""
+    """Encode the training table with the category codes of a model."""
     known = model.columns
     if known is None or not _is_special(known):
         if data.columns is not None:
@@ -192,10 +209,11 @@ def table_for(model: Model, data: TrainingData) -> Floats:
 
 
 def _recoded(X: Floats, columns: Columns, known: Columns) -> Floats | None:
-    """Change the codes of an encoded table to the codes of other columns.
+    """Translate category codes from ``columns`` to ``known``, without encoding X again.
 
-    Returns X itself if all codes are the same. Returns None for numbers that are categories, unknown categories and
-    unexpected missing values, for which :meth:`Columns.encode` raises an error.
+    Returns X itself if all codes stay the same. Returns None if a column is numeric in one and categorical in the other, if
+    a category is unknown, or if a value is missing where ``known`` has none. Then the table must be encoded with
+    :meth:`Columns.encode`, which raises the error if there is one.
     """
     if np.isnan(X[:, [not (column.missing or column.ignored) for column in known]]).any():
         return None
@@ -219,7 +237,10 @@ def _recoded(X: Floats, columns: Columns, known: Columns) -> Floats | None:
 
 
 def columns_for(model: Model, has_missing: Sequence[bool]) -> Columns | None:
-    """Return the columns of a model, with missing values; None if all are plain numbers."""
+    """Return the columns of a model, adapted to the missing values in data.
+
+    A column may be missing only where ``has_missing`` is True. Returns None if the model was fitted on plain numbers only.
+    """
     known = model.columns
     if known is None or not _is_special(known):
         return None
@@ -228,12 +249,12 @@ def columns_for(model: Model, has_missing: Sequence[bool]) -> Columns | None:
 
 
 def _is_special(columns: Columns) -> bool:
-    """Check whether some columns are not plain numbers."""
+    """Return True if a column has categories, may have missing values, or is ignored."""
     return columns.has_categories or bool(columns.may_miss.any()) or any(column.ignored for column in columns)
 
 
 def _weighted_rows(sample_weight: Any, n_rows: int) -> tuple[NDArray[np.int64], Floats | None]:
-    """Return the positions and weights of the rows of positive weight."""
+    """Return the positions and the weights of the rows with a positive weight."""
     if sample_weight is None:
         return np.arange(n_rows), None
     weight = check_weights(sample_weight, n_rows)
@@ -242,7 +263,7 @@ def _weighted_rows(sample_weight: Any, n_rows: int) -> tuple[NDArray[np.int64], 
 
 
 def check_same_columns(discretizer: Any, classifier: Any, n_features: int) -> None:
-    """Check that a frozen classifier was fitted on the columns of the discretizer."""
+    """Check that a frozen classifier was fitted on the same columns as the discretizer."""
     seen, given = (getattr(fitted, "feature_names_in_", None) for fitted in (classifier, discretizer))
     check_columns(
         None if given is None else list(given),
@@ -254,9 +275,9 @@ def check_same_columns(discretizer: Any, classifier: Any, n_features: int) -> No
 
 
 def distinct_rows(X: Floats, y: NDArray[np.generic], weight: Floats | None) -> tuple[Floats, NDArray[np.generic], Floats]:
-    """Sort rows with their labels, and sum the weights of equal rows.
+    """Return the sorted distinct pairs of row and label, with their total weights.
 
-    Missing values count as equal.
+    Two missing values in the same column are treated as equal.
     """
     label = np.unique(y, return_inverse=True)[1]
     order = np.lexsort((label, *X.T[::-1]))
@@ -271,7 +292,7 @@ def distinct_rows(X: Floats, y: NDArray[np.generic], weight: Floats | None) -> t
 
 
 def problem_of(parameters: Any) -> CounterfactualProblem:
-    """Check the parameters of an FCCADiscretizer and return its costs and margin."""
+    """Check the costs and the margin of an FCCADiscretizer, and return them."""
     margin = parameters.margin
     if isinstance(margin, str):
         as_share(margin)
@@ -283,7 +304,10 @@ def problem_of(parameters: Any) -> CounterfactualProblem:
 
 
 def asked_distances(discretizer: Any) -> dict[str, Any]:
-    """Return ``scale`` and ``category_distance`` of an FCCADiscretizer, with defaults for None."""
+    """Return ``scale`` and ``category_distance`` of an FCCADiscretizer.
+
+    A parameter that is None is replaced by the value of the preset.
+    """
     problem = problem_of(discretizer)
     scale, distance = problem.scale, problem.category_distance
     return {

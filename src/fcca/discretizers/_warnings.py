@@ -1,4 +1,4 @@
-"""Warnings that point at the user's code."""
+"""Issue warnings that point at the line of the user's code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PACKAGES = ("fcca", "sklearn")
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn, pointing at the first line of code outside fcca and scikit-learn.
+    """Issue a warning that points at the calling line outside fcca and scikit-learn.
 
     Parameters
     ----------
@@ -26,11 +26,12 @@ def warn_caller(message: str, category: type[Warning]) -> None:
 
 
 def warn_constant_features(names: Sequence[str]) -> None:
-    """Warn about columns with one value, if there are any.
+    """Warn about columns that have only one value.
 
     Parameters
     ----------
     names : sequence of str
+        Names of these columns. If there are none, no warning is issued.
     """
     if names:
         shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")

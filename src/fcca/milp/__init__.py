@@ -1,6 +1,6 @@
-"""The counterfactual problem as mixed-integer programs for HiGHS.
+"""Find counterfactuals by mixed-integer programs (MILPs), which HiGHS solves.
 
-The programs give independent proofs, and they are used for problems that the core cannot search.
+The programs prove results independently of the C++ core. They also solve problems that the core cannot search.
 """
 
 from fcca.milp._highs import solve_program

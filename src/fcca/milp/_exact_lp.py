@@ -1,6 +1,6 @@
-"""Solve small linear programs to the last digits of float64.
+"""Solve small linear programs more exactly than a solver does, with a proof.
 
-The proof of the optimum does not depend on the solver.
+The solution is accurate to the last digits of float64. The lower bound that proves it does not rely on the solver.
 """
 
 from __future__ import annotations
@@ -21,27 +21,32 @@ INFEASIBLE = 2
 
 
 class LeastSum(NamedTuple):
-    """The solution of a linear program."""
+    """The solution of a linear program, and a proven lower bound of its minimum."""
 
     x: Floats | None  # None if the solver gave up; then only the bound is known
     bound: float  # lower bound of the sum
 
 
 def least_sum(cost: Floats, rows: Floats, least: Floats, high: Floats, *, more: Floats, slack: Floats) -> LeastSum | None:
-    """Minimise ``cost @ x`` with ``rows @ x >= least`` and ``0 <= x <= high``; None if infeasible.
+    """Solve a linear program with bounded variables.
+
+    It minimises ``cost @ x`` subject to ``rows @ x >= least`` and ``0 <= x <= high``.
+
+    Returns None if the constraints cannot be satisfied.
 
     Parameters
     ----------
     cost : ndarray of shape (n_columns,)
-        Not negative.
+        Must not be negative.
     rows : ndarray of shape (n_rows, n_columns)
     least : ndarray of shape (n_rows,)
     high : ndarray of shape (n_columns,)
-        Finite.
+        Must be finite.
     more : ndarray of shape (n_rows,)
-        Safety distance of the solution beyond ``least``; the bound does not include it.
+        Safety distance against rounding: the solution satisfies ``rows @ x >= least + more``. The lower bound is for the
+        program without this distance.
     slack : ndarray of shape (n_rows,)
-        Rounding error allowed in each row.
+        Rounding error by which a constraint may be violated.
     """
     smallest, largest = np.minimum(rows, 0) @ high, np.maximum(rows, 0) @ high
     if (largest < least + more - slack).any():
@@ -56,9 +61,10 @@ def least_sum(cost: Floats, rows: Floats, least: Floats, high: Floats, *, more: 
 
 
 def _steepest_first(cost: Floats, row: Floats, least: float, more: float, high: Floats) -> LeastSum:
-    """Solve a program with one row.
+    """Solve a linear program with a single constraint.
 
-    Columns are used by rising cost per gain, each as far as needed.
+    The variables are increased one after the other, those with the smallest ``cost / row`` first, until the constraint
+    is satisfied.
     """
     x = np.zeros(len(cost))
     missing, price = least + more, 0.0
@@ -73,10 +79,11 @@ def _steepest_first(cost: Floats, row: Floats, least: float, more: float, high: 
 
 
 def _refined(cost: Floats, rows: Floats, least: Floats, more: Floats, high: Floats, slack: Floats) -> LeastSum | None:
-    """Solve a program with several rows by iterative refinement.
+    """Solve a linear program with several constraints by iterative refinement.
 
-    Each round solves for the magnified residual, until it vanishes. Any non-negative dual values of the rows prove a lower
-    bound: ``least`` times the dual values, plus the minimum of the reduced costs over the columns.
+    Each round solves a program for the remaining error, scaled up, and corrects the solution, until the error vanishes. Any
+    non-negative dual values ``price`` of the constraints prove a lower bound of the minimum: ``price @ least`` plus the
+    minimum of ``(cost - rows.T @ price) @ x`` over ``0 <= x <= high``.
     """
     size = np.abs(rows).max(axis=1)
     rows, least, more, slack = rows / size[:, None], least / size, more / size, slack / size

@@ -1,4 +1,4 @@
-"""Solve mixed-integer programs with HiGHS."""
+"""Solve mixed-integer programs with HiGHS, through :func:`scipy.optimize.milp`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_ATTEMPTS = 100  # runs of HiGHS for one point and class
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Suppress output that HiGHS prints regardless of its options."""
+    """Suppress text that HiGHS prints to standard output whatever its options are."""
     sys.stdout.flush()
     kept, nowhere = os.dup(STANDARD_OUTPUT), os.open(os.devnull, os.O_WRONLY)
     try:
@@ -35,21 +35,21 @@ def _silent() -> Iterator[None]:
 
 
 def solve_program(**arguments: Any) -> Any:
-    """Call :func:`scipy.optimize.milp` without its output."""
+    """Call :func:`scipy.optimize.milp`, but print nothing."""
     with _silent():
         return milp(**arguments)
 
 
 def run_highs(settings: dict[str, Any], constraints: list[Any], deadline: float, *, confirmed: bool = True) -> Any:
-    """Solve a program to a gap of 0; None after the deadline.
+    """Solve a mixed-integer program to a gap of 0; None after the deadline.
 
     Parameters
     ----------
     settings : dict
-        Arguments of :func:`scipy.optimize.milp`.
+        Arguments of :func:`scipy.optimize.milp`, without constraints and options.
     constraints : list of LinearConstraint
     deadline : float
-        In seconds of ``time.monotonic``.
+        The time at which to stop, on the clock ``time.monotonic``.
     confirmed : bool, default=True
         Whether to solve an infeasible program again without presolve, because presolve may lose solutions.
     """

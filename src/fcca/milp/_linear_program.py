@@ -1,8 +1,10 @@
-"""The mixed-integer program of one point of a linear model.
+"""The mixed-integer program for the counterfactual of one row of a linear model.
 
-Every column of the program is part of a change of the row. A binary column opens a change: a number moves, a category is
-entered, a missing number is filled in, or a group switches. A continuous column is the distance of a number from the start
-of its change. Steps on a grid are counted in binary digits, so every column except a distance is 0 or 1.
+Every variable of the program is part of a change of the row. A binary variable, called a switch, is 1 if a change is made:
+a number changes, a category is entered, a missing number is filled in, or a one-hot group gets another pattern. A
+continuous variable is the distance of a number from the start of its change. On a grid, the number of steps is written in
+binary digits, one variable each. So every variable except a distance is 0 or 1. In the code, variables are called columns,
+and constraints are called rows.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ NONE = -1
 
 
 class Leg(NamedTuple):
-    """The move of a number in one direction."""
+    """The possible changes of a number in one direction."""
 
     sign: int
     switch: int  # the column that opens it; NONE if it is always open
@@ -33,11 +35,14 @@ class Leg(NamedTuple):
     grid: tuple[float, float, int] | None  # step, origin and the number of steps at the start
 
     def size(self, x: Floats) -> float:
-        """Return the amount of the move."""
+        """Return the amount of the change in a solution ``x``.
+
+        The amount is a distance, or a number of steps on a grid.
+        """
         return float(sum(x[column] * factor for column, factor in self.amount))
 
     def value(self, amount: float, largest: float, unit: float) -> float:
-        """Return the value that an amount leads to."""
+        """Return the new value of the number after a change by ``amount``."""
         if self.grid is not None:
             step, origin, first = self.grid
             return origin + (first + self.sign * round(amount)) * step
@@ -49,7 +54,10 @@ class Leg(NamedTuple):
 
 @dataclass
 class ChangeColumns:
-    """A change of a number, a category or a group."""
+    """The variables (columns) of the program that describe the change of one unit.
+
+    A unit is a number, a category or a one-hot group.
+    """
 
     columns: list[int]
     switches: list[int]  # at most one is 1, and then the change is made; empty for a number that needs no switch
@@ -60,7 +68,12 @@ class ChangeColumns:
 
 
 def grid_ends(step: float, origin: float, low: float, high: float) -> tuple[int, int]:
-    """Return the first and last k with ``low <= origin + k * step <= high``, in floats."""
+    """Return the first and the last grid value in an interval.
+
+    These are the smallest and the largest whole number ``k`` with ``low <= origin + k * step <= high``.
+
+    The comparison is exact for the floats that ``origin + k * step`` gives.
+    """
     first, last = math.ceil((low - origin) / step) - 1, math.floor((high - origin) / step) + 1
     while origin + first * step < low:
         first += 1
@@ -70,30 +83,36 @@ def grid_ends(step: float, origin: float, low: float, high: float) -> tuple[int,
 
 
 class LinearProgram:
-    """The program of one point: minimise ``cost @ x`` with ``rows @ x <= upper_side``.
+    """The mixed-integer program of one row.
+
+    It minimises ``cost @ x`` subject to ``rows @ x <= upper_side``.
 
     Parameters
     ----------
     task : Task
+        Model, costs and rules.
     i : int
-        The point's line in the limits.
+        Position of the row in the limits.
     row : ndarray of shape (n_features,)
-        The point, with NaN for missing values.
+        The values of the row, with NaN for missing values.
 
     Attributes
     ----------
     cost, upper : ndarray of shape (n_columns,)
-        Cost and largest value of the columns; the smallest is 0.
+        Cost and largest value of each variable of the program; the smallest value is 0.
     integral : ndarray of shape (n_columns,)
+        Mask of the binary variables.
     gain : ndarray of shape (n_columns, n_outputs)
-        Effect of each column on the scores.
+        Effect of each variable on the scores.
     switch : ndarray of shape (n_columns,)
-        The column that opens a continuous one: without it, the continuous one is 0.
+        For each continuous variable, the binary variable that must be 1 unless the continuous one is 0.
     openings : ndarray of shape (n_openings, n_columns)
-        Rows ``openings @ x <= 0`` that enforce this.
+        Constraints ``openings @ x <= 0`` that enforce this.
     rows, upper_side, size : ndarray
-        All other rows, and the size of their sums; 0 for rows that count choices.
+        All other constraints ``rows @ x <= upper_side``. ``size`` is the size of the terms in a sum, to estimate rounding
+        errors. It is 0 for constraints on binary variables only.
     units : list of ChangeColumns
+        The numbers, categories and one-hot groups that can change.
     """
 
     def __init__(self, task: Task, i: int, row: Floats) -> None:
@@ -139,7 +158,11 @@ class LinearProgram:
     def _add_amount(
         self, j: int, sign: int, start: float, border: float, steps: int | None, price: float, switch: int
     ) -> tuple[tuple[int, float], ...]:
-        """Add columns for a distance, or for binary digits of steps."""
+        """Add the variables that measure a change in one direction.
+
+        That is one variable for the distance or, on a grid, one per binary digit of the number of steps. Returns each
+        variable with its factor in the amount.
+        """
         slope, unit = self.task.model.coef[:, j] * sign, float(self.task.width[j])
         if steps is None:
             span = abs(border - start) / unit
@@ -202,7 +225,7 @@ class LinearProgram:
         self._open(unit)
 
     def _add_missing(self, j: int) -> None:
-        """Add the change that fills in a missing number."""
+        """Add the variables of the change that fills in a missing number ``j``."""
         task = self.task
         low, high = float(self.low[j]), float(self.high[j])
         if not task.limits.may_fill(j) or not low <= high:
@@ -260,9 +283,9 @@ class LinearProgram:
         self._open(unit)
 
     def _open(self, unit: ChangeColumns) -> None:
-        """Register a change.
+        """Add a unit to the program, with two kinds of constraints.
 
-        Its columns are 0 unless it is open, and at most one switch is 1.
+        At most one switch of the unit is 1. The distances of a change are 0 unless its switch is 1.
         """
         unit.columns = [*unit.switches, *(column for leg in unit.legs for column, _ in leg.amount)]
         if not unit.columns:
@@ -283,7 +306,10 @@ class LinearProgram:
     # --- rules --------------------------------------------------------------------------------------------------------
 
     def _sum_at(self, coefficients: dict[int, float]) -> float:
-        """Sum the row's values; NaN if one is missing."""
+        """Compute the sum of a rule for the unchanged row.
+
+        The sum is NaN if a value is missing.
+        """
         return float(sum(a * self.row[j] for j, a in coefficients.items()))
 
     def _add_rules(self) -> None:
@@ -323,9 +349,10 @@ class LinearProgram:
                     self._rows.append(([*terms, *moved], 0.0, size))
 
     def _add_implication(self, cause: tuple[int, bool], effect: tuple[int, bool]) -> None:
-        """Add an implication between two directions.
+        """Add an implication: if a number changes in one direction, so must another.
 
-        The second number moves at least to its next training value.
+        ``cause`` and ``effect`` are pairs of a column and True for rising, False for falling. The second number changes at
+        least to its next training value.
         """
         moved = self._goes.get(cause, [])
         if not moved:
@@ -367,11 +394,11 @@ class LinearProgram:
 
     @property
     def n_columns(self) -> int:
-        """Number of columns."""
+        """Number of variables of the program."""
         return len(self.cost)
 
     def landings(self, x: Floats) -> list[tuple[int, float]]:
-        """Return the features that move and their landings, ordered by feature."""
+        """Return the changed features and their new values in a solution, by feature."""
         found = []
         for unit in self.units:
             if unit.landings:
@@ -383,7 +410,7 @@ class LinearProgram:
         return sorted(found)
 
     def value(self, unit: ChangeColumns, x: Floats) -> float:
-        """Return the value of a number whose change is open."""
+        """Return the new value of a number in a solution ``x`` that changes it."""
         width = float(self.task.width[unit.feature])
         if not unit.shared:
             (leg,) = (leg for leg in unit.legs if x[leg.switch] > 0.5)

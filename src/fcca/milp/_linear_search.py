@@ -1,9 +1,11 @@
 """Counterfactuals of linear models by mixed-integer programs.
 
-HiGHS satisfies rows and integrality only to 1e-6, so its solutions are not used directly. The choices are rounded to 0 and
-1. With fixed choices, the distances are a small linear program, which is solved to the last digits with its own proof. Then
-the choices are forbidden and HiGHS runs again, until the bound on all other choices reaches the cheapest solution. The
-tolerances of HiGHS can only make that bound too low, so the proof stays valid.
+The binary variables of a program say which columns change and in which direction. They are called choices. HiGHS satisfies
+constraints and integrality only to 1e-6, so its solutions are not used directly. The choices are rounded to 0 and 1. With
+fixed choices, the distances are the solution of a small linear program, which is solved to the last digits with a separate
+proof. Then this combination of choices is forbidden, and HiGHS runs again. This ends when the lower bound for all other
+combinations reaches the cost of the cheapest solution found. The tolerances of HiGHS can only make that bound too low, so
+the proof stays valid.
 """
 
 from __future__ import annotations
@@ -34,7 +36,10 @@ MOST_NUDGES = 16
 
 
 class LinearAim:
-    """The goal that a class wins by a margin: ``gains @ x >= needed``."""
+    """The goal of a search: a class must win by a margin.
+
+    In terms of the variables ``x`` of the program, the goal is ``gains @ x >= needed``, with one entry per rival class.
+    """
 
     def __init__(self, program: LinearProgram, scores: Floats, target: int, margin: float, boundary: float) -> None:
         self.program, model = program, program.task.model
@@ -52,14 +57,14 @@ class LinearAim:
 
     @property
     def is_out_of_reach(self) -> bool:
-        """True if even all changes together do not reach the margin."""
+        """True if the class cannot win by the margin, whatever changes are made."""
         most = np.maximum(self.gains, 0) @ self.program.upper
         return bool((most < self.needed - PROMISE * self.size).any())
 
     def cost_below_all(self) -> float:
-        """Return a quick lower bound on the cost.
+        """Compute a lower bound of the cost of all solutions, without a solver.
 
-        It is valid because each change gains at most its largest gain, and costs at least its best cost per gain.
+        It ignores the rules between columns, and assumes the smallest cost per gained score for each change.
         """
         program = self.program
         best = 0.0
@@ -81,7 +86,7 @@ class LinearAim:
         return best * (1 - PROMISE / 1e3)
 
     def _ends(self, unit: ChangeColumns, gains: Floats) -> Iterator[tuple[float, float]]:
-        """Return the extreme points (cost, gain) of the changes of a unit."""
+        """Yield the extreme pairs (cost, gained score) of a unit's changes."""
         cost = self.program.cost
         if not unit.legs:
             yield from ((float(cost[switch]), float(gains[switch])) for switch in unit.switches)
@@ -95,9 +100,10 @@ class LinearAim:
             yield spent, gained
 
     def finished(self, choices: Floats) -> tuple[Floats | None, float]:
-        """Complete the choices to all columns at the least cost.
+        """Find the cheapest distances for fixed choices.
 
-        Also returns a lower bound, which is infinite if the choices cannot be completed.
+        Returns all variables of the program, or None, and a lower bound of the cost with these choices. The bound is
+        infinite if no distances meet the goal and the rules.
         """
         program = self.program
         x = np.where(program.integral, choices, 0.0)
@@ -120,7 +126,10 @@ class LinearAim:
 
     @cached_property
     def _rows_to_keep(self) -> tuple[Floats, Floats, Floats]:
-        """Rows ``rows @ x >= least`` of scores and sums, and their rounding tolerances."""
+        """Constraints ``rows @ x >= least`` of the scores and of rules on sums.
+
+        The third array holds the rounding error allowed in each constraint.
+        """
         program, sums = self.program, self.program.size > 0
         rows = np.vstack([self.gains, -program.rows[sums]])
         least = np.concatenate([self.needed, -program.upper_side[sums]])
@@ -131,7 +140,7 @@ class LinearAim:
         return np.concatenate([EXTRA_SCORE * self.size, np.zeros(np.count_nonzero(self.program.size > 0))])
 
     def _tidied(self, x: Floats, rows: Floats, least: Floats) -> Floats:
-        """Remove free distances and changes that are not needed."""
+        """Undo changes and distances that cost nothing and are not needed for the goal."""
         program = self.program
         for unit in program.units:
             if not x[unit.columns].any() or program.cost[unit.columns] @ x[unit.columns] > 0:
@@ -157,7 +166,7 @@ class LinearAim:
         return x
 
     def _is_kept(self, x: Floats) -> bool:
-        """Return True if the columns win and keep all rules, up to rounding."""
+        """Return True if the variables ``x`` meet the goal and satisfy all rules."""
         program = self.program
         rows, least, _ = self._rows_to_keep
         counts = program.size == 0
@@ -166,13 +175,18 @@ class LinearAim:
 
 
 class LinearSearch:
-    """Finds the cheapest changes of a linear model, point by point."""
+    """Finds the counterfactuals of a linear model by mixed-integer programs, row by row."""
 
     def __init__(self, task: Task, boundary: float) -> None:
         self.task, self.boundary = task, boundary
 
     def solve(self, i: int, row: Floats, own_class: int, target: int, margin: float, deadline: float) -> Outcome:
-        """Find the cheapest change to the target, or to any other class."""
+        """Find the cheapest change of a row to the target class.
+
+        A target of -1 is any other class.
+
+        ``i`` is the position of the row in the limits.
+        """
         program = LinearProgram(self.task, i, row)
         scores = self.task.model.scores(row[None, :])[0]
 
@@ -182,9 +196,9 @@ class LinearSearch:
         return cheapest_class(scores, own_class, target, towards)
 
     def _towards(self, aim: LinearAim, cutoff: float, deadline: float) -> Outcome:
-        """Find the cheapest change to one class.
+        """Find the cheapest change to one class, among changes that cost at most ``cutoff``.
 
-        The outcome is infeasible if every change costs more than ``cutoff``.
+        The outcome is infeasible if there is no such change.
         """
         program, best = aim.program, Outcome()
         if aim.is_met:
@@ -237,7 +251,7 @@ class LinearSearch:
         return OBJECTIVE_SCALE / dearest if dearest > 0 else 1.0
 
     def _constraints(self, aim: LinearAim, cutoff: float) -> list[LinearConstraint]:
-        """Return the rows, scaled to sizes far above the tolerances of HiGHS."""
+        """Return the constraints of the program, scaled up far above HiGHS's tolerances."""
         program = aim.program
         found = []
         if len(program.openings):
@@ -254,15 +268,19 @@ class LinearSearch:
         return found
 
     def _forbidden(self, program: LinearProgram, choices: Floats) -> LinearConstraint:
-        """Forbid these choices: at least one differs."""
+        """Return the constraint that excludes one combination of binary variables.
+
+        In every other solution, at least one of the binary variables must differ from ``choices``.
+        """
         taken = program.integral & (choices > 0.5)
         row = np.where(taken, 1.0, np.where(program.integral, -1.0, 0.0))
         return LinearConstraint(row[None, :], -np.inf, np.count_nonzero(taken) - 1)
 
     def _moves(self, program: LinearProgram, x: Floats) -> tuple[tuple[int, float], ...] | None:
-        """Return the landings of the moves.
+        """Return the changed columns and their new values.
 
-        Sums that exceed a limit by rounding are reduced by a few floats. Returns None if no value can be reduced.
+        If rounding makes a sum exceed the limit of a rule, a new value is moved back by a few floating-point steps. Returns
+        None if no value can be moved back.
         """
         landings = dict(program.landings(x))
         numbers = {

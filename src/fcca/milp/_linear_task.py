@@ -1,4 +1,4 @@
-"""Data shared by the programs of all points of a linear model."""
+"""The data that the mixed-integer programs of all rows of a linear model share."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ Floats = NDArray[np.float64]
 
 
 class Task:
-    """Model, costs and limits shared by the programs of all points.
+    """Model, costs and rules: the data that the programs of all rows share.
 
     Parameters
     ----------
     model : LinearModel
     box_low, box_high : ndarray of shape (n_features,)
-        Smallest and largest training values.
+        Smallest and largest training value of each column.
     distances : Distances
+        Units of distance.
     observed : TrainingValues
+        Values of the training rows.
     limits : Limits
+        Compiled rules.
     lambda0, lambda1 : float
-        Costs per feature moved and per distance.
+        Costs per changed feature, and per unit of distance.
     """
 
     def __init__(
@@ -67,7 +70,7 @@ class Task:
 
     @cached_property
     def enterable(self) -> dict[int, list[int]]:
-        """Category codes in the training rows, by column."""
+        """For each column of categories, the codes that occur in the training rows."""
         return {j: [int(c) for c in self.values(j) if 0 <= c < len(effect)] for j, effect in self.model.effects.items()}
 
     def unordered_price(self, j: int) -> float:
@@ -75,7 +78,10 @@ class Task:
         return (self.lambda0 + self.lambda1 * self.unordered) * float(self.weight[j])
 
     def category_moves(self, j: int, held: float) -> list[tuple[int, float, Floats]]:
-        """Return the moves of a category: code, cost and change of the scores."""
+        """Return the possible changes of column ``j`` from the category ``held``.
+
+        Each change is a tuple of the new code, the cost and the resulting change of the scores.
+        """
         effect = self.model.effects[j]
         missing = math.isnan(held) or held >= len(effect)
         if missing and not self.limits.may_fill(j):

@@ -1,4 +1,4 @@
-"""Outcomes of searches, one per point or as arrays."""
+"""Results of counterfactual searches, as one object per row or as arrays."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ PROMISE = 1e-9  # tolerance of an optimal cost, relative for costs above 1
 
 
 def is_close(bound: float, cost: float) -> bool:
-    """Return True if the bound proves that the cost is the least."""
+    """Return True if a lower bound proves that a cost is minimal."""
     return cost - bound <= PROMISE * max(1.0, cost)
 
 
 @dataclass
 class Outcome:
-    """Result for one point, or for one point and one class."""
+    """The result of a search for one row."""
 
     status: int = UNKNOWN
     cost: float = np.inf
@@ -48,7 +48,10 @@ class Outcome:
     seconds: float = 0.0
 
     def close(self) -> None:
-        """Set the status from the cost and the bound; an infinite bound proves infeasibility."""
+        """Set the final status from the cost and the lower bound.
+
+        If nothing was found, an infinite bound proves that no change exists.
+        """
         self.bound = min(self.bound, self.cost)
         if self.cost == np.inf:
             self.status = INFEASIBLE if self.bound == np.inf else UNKNOWN
@@ -64,12 +67,13 @@ def cheapest_class(scores: Floats, own_class: int, target: int, towards: Callabl
     Parameters
     ----------
     scores : ndarray of shape (n_outputs,)
-        Scores of the unchanged point. The class closest to winning is tried first, because its cost shortens the other
-        searches.
+        Scores of the unchanged row. The class with the highest score is tried first. The searches for the other classes
+        are shorter then, because they ignore changes that cost more than the best one so far.
     own_class, target : int
-        A target of -1 means any other class.
+        Predicted class and target class. A target of -1 is any other class.
     towards : callable
-        Finds the cheapest change to one class. It may ignore changes that cost more than its second argument.
+        ``towards(k, cutoff)`` finds the cheapest change to class ``k``. It may ignore changes that cost more than
+        ``cutoff``.
     """
     classes = [target]
     if target == ANY_OTHER_CLASS:
@@ -89,7 +93,12 @@ def cheapest_class(scores: Floats, own_class: int, target: int, towards: Callabl
 
 
 def rival_weights(n_outputs: int, target: int) -> Floats:
-    """Return the weights that turn scores into the target's lead over each rival."""
+    """Return the matrix that turns scores into leads of the target.
+
+    There is one lead over each other class.
+
+    With a single score, the matrix has one entry: 1 if the target is the second class, otherwise -1.
+    """
     if n_outputs == 1:
         return np.array([[1.0 if target == 1 else -1.0]])
     return np.delete(np.eye(n_outputs)[target] - np.eye(n_outputs), target, axis=0)
@@ -103,19 +112,20 @@ def solve_each(
     time_limit_per_row: float,
     progress: Progress | None,
 ) -> list[Outcome]:
-    """Solve points one after the other, each until its deadline.
+    """Solve rows one after the other, each within its time limit.
 
     Parameters
     ----------
     points : iterable of int
+        Positions of the rows.
     solve : callable
-        Takes a point and its deadline by ``time.monotonic``.
+        ``solve(point, deadline)`` returns the outcome of one row. Deadlines are times on the clock ``time.monotonic``.
     ends : float
-        Deadline for all points.
+        Deadline for all rows.
     time_limit_per_row : float
-        Seconds for each point.
+        Seconds for each row.
     progress : callable or None
-        Called with the number of points done.
+        Called with the number of finished rows.
     """
     outcomes = []
     for done, i in enumerate(points, 1):
@@ -129,9 +139,10 @@ def solve_each(
 
 
 class Answers(NamedTuple):
-    """Outcomes as arrays, in the format of the core.
+    """Results of many rows as arrays, as the C++ core returns them.
 
-    The arrays have one entry per point or per move.
+    ``feature``, ``landing`` and ``cut`` have one entry per changed feature (move). ``first_move`` says where the moves of
+    each row begin. The other arrays have one entry per row.
     """
 
     cost: Floats
@@ -147,9 +158,9 @@ class Answers(NamedTuple):
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome], cuts: Callable[[Longs, Codes, Floats], Floats]) -> Answers:
-        """Convert outcomes to arrays.
+        """Convert outcomes of rows to arrays.
 
-        ``cuts`` maps point, feature and landing of every move to its cut.
+        ``cuts(point, feature, landing)`` returns the cut of every changed feature.
         """
         moves = [move for outcome in outcomes for move in outcome.moves]
         n_moves = [len(outcome.moves) for outcome in outcomes]
@@ -164,7 +175,7 @@ class Answers(NamedTuple):
         )
 
     def outcomes(self) -> list[Outcome]:
-        """Convert to one outcome per point."""
+        """Convert the arrays to one :class:`Outcome` per row."""
         moves = list(zip(self.feature.tolist(), self.landing.tolist(), strict=True))
         of_point = [tuple(moves[begin:end]) for begin, end in pairwise(self.first_move.tolist())]
         per_point = zip(*(getattr(self, name).tolist() for name in PER_POINT), strict=True)
@@ -175,11 +186,11 @@ class Answers(NamedTuple):
 
     @property
     def point(self) -> Longs:
-        """The point of every move."""
+        """For every changed feature, the position of its row in ``cost``."""
         return np.repeat(np.arange(len(self.cost)), np.diff(self.first_move))
 
     def take(self, which: NDArray[np.intp]) -> Answers:
-        """Select some points, in the given order."""
+        """Select the results at the positions ``which``, in this order."""
         n_moves = np.diff(self.first_move)[which]
         first_move = np.concatenate([[0], np.cumsum(n_moves)]).astype(np.int64)
         moves = np.repeat(self.first_move[which] - first_move[:-1], n_moves) + np.arange(first_move[-1])
@@ -188,7 +199,10 @@ class Answers(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[tuple[NDArray[np.intp], Answers]]) -> Answers:
-        """Concatenate parts, and sort them by the given positions of their points."""
+        """Concatenate results, and sort them by position.
+
+        Each part is a pair: the positions of its rows, and their results.
+        """
         if len(parts) == 1:
             return parts[0][1]
         values = [np.concatenate(arrays) for arrays in zip(*(found for _, found in parts), strict=True)]

@@ -1,7 +1,9 @@
-"""Places that a point can move to, and their costs.
+"""The values that the columns of a row can take, with costs.
 
-The cells provide the smallest and largest training value of each cell and the counts of categories. Landings and costs are
-recomputed here in numpy, so the programs are independent of the core.
+A unit is a column, or a one-hot group of columns that change together. The places of a unit are the values that it can take:
+its current value, and one value per other cell or category. A counterfactual chooses one place for each unit. The cells
+provide the smallest and largest training value of each cell and the counts of categories. The new values (landings) and the
+costs are recomputed here in numpy, so the programs are independent of the core.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ GRID_ROUNDING = np.arange(-2.0, 3.0)  # quotients round: try these many steps ar
 
 
 class Unit(NamedTuple):
-    """A column or a one-hot group, with its places."""
+    """A column or one-hot group, with the values it can take (places)."""
 
     columns: tuple[int, ...]
     values: Floats  # (places, columns); NaN: missing
@@ -34,57 +36,79 @@ class Unit(NamedTuple):
     in_order: bool  # True for numbers: values rise from place to place, and costs rise with the distance
 
     def among(self, wanted: Booleans) -> Unit:
-        """Keep some of the places, including the current one."""
+        """Keep only some of the values that the unit can take (places).
+
+        ``wanted`` is a mask of places, which is True for the current one.
+        """
         own = int(np.count_nonzero(wanted[: self.own]))
         return Unit(self.columns, self.values[wanted], self.cost[wanted], own, self.in_order)
 
     @property
     def nearness(self) -> Longs:
-        """Places by rising cost. Among equal costs, places near the current one come first."""
+        """The values that the unit can take (places), sorted by cost.
+
+        Among equal costs, places near the current one come first.
+        """
         order: Longs = np.lexsort((np.abs(np.arange(len(self.cost)) - self.own), self.cost))
         return order
 
 
 @dataclass(frozen=True)
 class Places:
-    """The places of all units of one point, numbered consecutively."""
+    """The places of all units of one row, numbered consecutively over the units.
+
+    Attributes
+    ----------
+    x0 : ndarray of shape (n_features,)
+        The row before any change.
+    units : tuple of Unit
+        The columns and one-hot groups that can change.
+    """
 
     x0: Floats
     units: tuple[Unit, ...]
 
     @cached_property
     def first(self) -> Longs:
-        """Offsets of the places of each unit."""
+        """Number of the first place of each unit, then the total number.
+
+        A unit is a column or one-hot group. Its places are the values that it can take.
+        """
         return np.cumsum([0, *(len(unit.cost) for unit in self.units)])
 
     @cached_property
     def owner(self) -> Longs:
-        """The unit of each place."""
+        """For each place (a value that a unit can take), its unit."""
         return np.repeat(np.arange(len(self.units)), np.diff(self.first))
 
     @cached_property
     def cost(self) -> Floats:
-        """Cost of each place."""
+        """Cost of changing a unit to each value; 0 for its current one."""
         return np.concatenate([np.empty(0), *(unit.cost for unit in self.units)])
 
     @cached_property
     def own(self) -> Longs:
-        """The current place of each unit."""
+        """For each unit, the number of its current value among all places."""
         return self.first[:-1] + np.array([unit.own for unit in self.units], dtype=np.int64)
 
     @cached_property
     def unit_of(self) -> dict[int, tuple[int, int]]:
-        """Unit of every movable column, and the column's position in it."""
+        """For each column that can change, its unit and position therein.
+
+        A unit is a column alone or a one-hot group of columns.
+        """
         return {j: (u, at) for u, unit in enumerate(self.units) for at, j in enumerate(unit.columns)}
 
     def span(self, u: int) -> slice:
-        """Return the places of a unit."""
+        """Return the numbers of the values (places) of unit ``u``."""
         return slice(int(self.first[u]), int(self.first[u + 1]))
 
     def held(self, j: int) -> tuple[Floats, slice | None]:
-        """Return the values of a column at its unit's places, and these places.
+        """Return the values of column ``j`` at the places of its unit.
 
-        For a column that cannot move, the second value is None.
+        Also returns the numbers of these places.
+
+        For a column that cannot change, the values are its current value alone, and the places are None.
         """
         if j not in self.unit_of:
             return self.x0[j : j + 1], None
@@ -92,11 +116,14 @@ class Places:
         return self.units[u].values[:, at], self.span(u)
 
     def among(self, wanted: Booleans) -> Places:
-        """Keep some of the places, including the current ones."""
+        """Keep only some of the values that the units can take (places).
+
+        ``wanted`` is a mask of places, which is True for the current ones.
+        """
         return Places(self.x0, tuple(unit.among(wanted[self.span(u)]) for u, unit in enumerate(self.units)))
 
     def row(self, chosen: Longs) -> Floats:
-        """Return the values of the point at one place of each unit."""
+        """Return the changed row, given the chosen place of each unit."""
         x = self.x0.copy()
         for unit, place in zip(self.units, chosen - self.first[:-1], strict=True):
             if place != unit.own:
@@ -104,23 +131,25 @@ class Places:
         return x
 
     def total(self, chosen: Longs) -> float:
-        """Compute the total cost of these places."""
+        """Compute the cost of a change, given the chosen place of each unit."""
         return float(sum(self.cost[chosen].tolist()))
 
 
 @dataclass(frozen=True)
 class PlaceFinder:
-    """Finds the places of points from cells, costs and rules.
+    """Finds the values that columns can take (places), and their costs.
 
     Attributes
     ----------
     cells : Cells
-        Cells that have observed the training rows, with the cuts of rules between columns, without cells of missing values.
+        Cells that have observed the training rows. Their cuts are those of the model and of rules between columns. Missing
+        values have no cells.
     lambdas : tuple of float
-        Costs per feature moved, per distance and per squared distance.
+        Costs per changed feature, per unit of distance and per squared unit of distance.
     limits : Limits
+        Compiled rules.
     training : TrainingValues
-        Used for the medians near which missing numbers are filled in, and for the switches of groups that occur.
+        Used for the medians near which missing numbers are filled in, and for the one-hot patterns that occur.
     """
 
     cells: Cells
@@ -129,7 +158,10 @@ class PlaceFinder:
     training: TrainingValues
 
     def of(self, i: int, x0: Floats) -> Places:
-        """Return the places of the i-th point, without units that cannot move."""
+        """Return the places of a row, without columns and groups that cannot change.
+
+        ``i`` is the position of the row in the limits, and ``x0`` holds its values.
+        """
         frozen = None if self.limits.frozen is None else np.asarray(self.limits.frozen[i], dtype=bool)
         stays = np.zeros(len(x0), dtype=bool) if frozen is None else frozen
         return Places(x0, tuple(unit for unit in self._units(i, x0, stays) if len(unit.cost) > 1))
@@ -154,7 +186,7 @@ class PlaceFinder:
         return np.full(n, self._distances.unordered)
 
     def price(self, j: int, distance: Floats) -> Floats:
-        """Compute the costs of moving a column by some distances."""
+        """Compute the costs of changing column ``j`` by the given distances."""
         fixed, linear, square = self.lambdas
         price: Floats = fixed + linear * distance + square * distance * distance
         return price if self.limits.weight is None else price * self.limits.weight[j]
@@ -180,12 +212,12 @@ class PlaceFinder:
         return Unit((j,), landing[:, None], cost, own, in_order=True).among(reached)
 
     def landings(self, i: int, j: int, x0: float) -> Floats:
-        """Compute the landings of a number in its cells; NaN for unreachable cells.
+        """Compute the value that a number takes in each cell of column ``j`` (landing).
 
-        A landing is the value that the number takes in a cell: the training value nearest to x0. In a cell without training
-        values, it is the middle of the part within the range of the data and the bounds. If the bounds exclude the nearest
-        value, it is the bound beyond that value, or the middle. On a grid, it is the grid value nearest to x0. A missing
-        value is filled in as close to the median as the cell and the bounds allow.
+        It is the training value in the cell that is nearest to x0. In a cell without training values, it is the middle of
+        the part within the range of the data and the bounds of rules. If the bounds exclude the nearest value, it is the
+        nearest allowed bound behind that value, or the middle. On a grid, it is the grid value nearest to x0. A missing
+        value is filled in as close to the median as the cell and the bounds allow. A cell that cannot be reached gets NaN.
         """
         limits, missing = self.limits, bool(np.isnan(x0))
         cuts = self.cells.cuts_of(j)
@@ -216,7 +248,10 @@ class PlaceFinder:
     # --- categories and groups --------------------------------------------------------------------------------------------
 
     def _categories(self, j: int, x0: float) -> Unit:
-        """Return the places of a category: allowed categories that occur in training rows."""
+        """Return the categories that column ``j`` can take, with costs.
+
+        These are its current category, and the categories in the training rows that rules allow.
+        """
         count = self.cells.code_count[j][:-1]  # the last entry counts missing values
         code = np.flatnonzero(count > 0)
         factor = np.ones(len(code))
@@ -232,7 +267,7 @@ class PlaceFinder:
 
     @cached_property
     def _switched(self) -> dict[tuple[int, ...], Booleans]:
-        """Columns of each group that are 1 in some training row."""
+        """For each one-hot group, the columns that are 1 alone in some training row."""
         found = {group: np.zeros(len(group), dtype=bool) for group in self.limits.groups}
         for X in self.training.rows() if found else ():
             for group, seen in found.items():
@@ -241,7 +276,10 @@ class PlaceFinder:
         return found
 
     def _switches(self, group: tuple[int, ...], held: Floats, stays: Booleans) -> Unit:
-        """Return the places of a group, without changes of fixed or missing columns."""
+        """Return the one-hot patterns that a group can take, with costs.
+
+        A pattern is left out if it would change a frozen or missing column of the group.
+        """
         patterns = np.eye(len(group))
         changes = patterns != held
         barred = (changes & (stays | np.isnan(held))).any(axis=1)
@@ -251,9 +289,10 @@ class PlaceFinder:
 
 
 def _on_grid(step: float, origin: float, below: Floats, first: Floats, last: Floats, near: float) -> Floats:
-    """Return the grid value of each cell nearest to a value.
+    """Return, for each cell, the grid value that is nearest to ``near``.
 
-    In a tie, the lower value is returned. A cell without grid values gets NaN.
+    A cell contains the values above ``below`` from ``first`` to ``last``. In a tie, the lower value is returned. A cell
+    without grid values gets NaN.
     """
     with np.errstate(invalid="ignore"):
         nearest = np.floor((np.minimum(np.maximum(near, first), last) - origin) / step)

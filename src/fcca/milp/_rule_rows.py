@@ -1,6 +1,7 @@
-"""Rules between columns as rows of a program: MaxChanges, sums and implications.
+"""Rules between columns as linear constraints of a program: MaxChanges, sums and implications.
 
-A unit has one value per place, so every rule is a sum over places.
+A place is a value that a column or one-hot group (unit) can take. In the program, each place has an indicator, which is 1 if
+the unit takes this value. So every rule is a linear constraint on these indicators. A constraint is also called a row.
 """
 
 from __future__ import annotations
@@ -25,9 +26,12 @@ ROOM = 1e-4
 
 
 class SumRow(NamedTuple):
-    """A row ``values @ places + relief * extra column <= most``.
+    """The constraint for a rule on a sum of columns.
 
-    The extra column is 0 unless all units in ``stays`` stay at their places.
+    It is ``values @ places + relief * extra <= most``.
+
+    ``places`` are the indicators of the places. ``extra`` is a variable that relaxes the constraint if the row breaks the
+    rule before any change. It can be 1 only if all units in ``stays`` keep their current values, otherwise it is 0.
     """
 
     values: Floats
@@ -38,13 +42,14 @@ class SumRow(NamedTuple):
 
 @dataclass(frozen=True)
 class RulesBetween:
-    """Rules between columns, and their rows for one point.
+    """Rules between columns, and the constraints that express them for one row.
 
     Attributes
     ----------
     limits : Limits
+        Compiled rules.
     sums : tuple of SumRow
-        Rows of the point's sums, added by :meth:`of`.
+        The constraints for rules on sums, which :meth:`of` adds for one row.
     """
 
     limits: Limits
@@ -52,13 +57,22 @@ class RulesBetween:
 
     @property
     def columns(self) -> frozenset[int]:
-        """Columns of sums and implications."""
+        """The columns that occur in rules on sums and in implications."""
         return self.limits.columns_between
 
     def broken(self, x0: Floats, x: Floats, n_changes: int) -> tuple[int, ...] | None:
-        """Return the columns of the first broken rule, or None.
+        """Return the columns of the first rule that a change breaks.
 
-        For MaxChanges, these are all moved columns.
+        Returns None if it breaks no rule.
+
+        For MaxChanges, these are all changed columns.
+
+        Parameters
+        ----------
+        x0, x : ndarray of shape (n_features,)
+            The row before and after the change.
+        n_changes : int
+            Number of changed columns, where a one-hot group counts as one.
         """
         moved = ~((x == x0) | (np.isnan(x) & np.isnan(x0)))
         limits = self.limits
@@ -79,17 +93,21 @@ class RulesBetween:
     # --- as rows ----------------------------------------------------------------------------------------------------------
 
     def of(self, places: Places) -> RulesBetween:
-        """Add the rows of one point's sums."""
+        """Copy the rules and add the constraints on sums for one row."""
         sums = (_sum_row(rule, places) for rule in self.limits.linear)
         return replace(self, sums=tuple(row for row in sums if row is not None))
 
     @property
     def n_columns(self) -> int:
-        """Number of extra columns besides places and leaves."""
+        """Number of extra variables that relax constraints on sums."""
         return sum(bool(row.stays) for row in self.sums)
 
     def rows(self, places: Places) -> tuple[csr_array, csr_array, Floats]:
-        """Return the rows ``matrix @ places + extra @ extra columns <= most``."""
+        """Return all rules as constraints ``matrix @ places + others @ extra <= most``.
+
+        Returns ``matrix``, ``others`` and ``most``. ``places`` are the indicators of the places, and ``extra`` the extra
+        variables.
+        """
         is_move = np.ones(len(places.cost))
         is_move[places.own] = 0.0
         lines: list[tuple[Floats, Floats, float]] = []
@@ -116,15 +134,18 @@ class RulesBetween:
 
 
 def _goes(before: float, after: float, rises: bool) -> bool:
-    """Return True if a value moves in a direction.
+    """Return True if a value rises, or falls if ``rises`` is False.
 
-    A missing value does not move.
+    The result is False if one of the two values is missing.
     """
     return bool(after > before if rises else after < before)
 
 
 def _moving(places: Places, j: int, rises: bool) -> Floats:
-    """Mark with 1 the places where a column has moved up, or down."""
+    """Mark the values (places) at which column ``j`` has risen, or fallen.
+
+    These places get 1, all others 0.
+    """
     found = np.zeros(len(places.cost))
     value, span = places.held(j)
     if span is not None:
@@ -134,11 +155,13 @@ def _moving(places: Places, j: int, rises: bool) -> Floats:
 
 
 def _sum_row(rule: LinearRule, places: Places) -> SumRow | None:
-    """Return the row of one sum; None if no place can break it.
+    """Build the constraint for one rule on a sum.
 
-    The rule applies if one of its columns moves and none of them is missing. If x0 keeps the rule, the row
-    always applies. If x0 breaks it, an extra column relaxes the row while all columns stay. A missing value relaxes the row
-    completely until it is filled in.
+    Returns None if no change can break the rule.
+
+    The rule applies if one of its columns changes and none of them is missing. If the unchanged row satisfies the rule, the
+    constraint always applies. If the unchanged row breaks the rule, an extra variable relaxes the constraint as long as
+    no column of the rule changes. A missing value relaxes it completely until the value is filled in.
     """
     values, own_sum, largest = np.zeros(len(places.cost)), 0.0, 0.0
     units, missing = [], []

@@ -1,13 +1,17 @@
-"""A tree ensemble as a mixed-integer program without a big M.
+"""The counterfactual of a tree ensemble as a mixed-integer program, without big-M constraints.
 
-A unit is at one of its places. Ordered places have one binary per step between two neighbours: 1 if the point has moved that
-far from its current place. Other places have one binary each, except the current one. The indicator of a place is a sum of
-these binaries. So is the indicator of an interval of places, with one or two terms.
+A unit is a column or a one-hot group, and its places are the values that it can take (see ``_places.py``). The places of a
+number are ordered. Between two neighbours there is a step with one binary variable: 1 if the number has changed at least
+that far from its current place. For categories and groups, every place except the current one has a binary variable. It is
+also called a step. The indicator of a place, which is 1 if the unit is at the place, is a sum of these variables and a
+constant. So is the indicator of an interval of places, with one or two terms.
 
-Every reachable leaf has one variable: 1 if the point is in it. It may be continuous, because the places determine it. For
-each tree and each set of places that bounds some of its leaves, one row says: leaves inside the set are entered only if the
-unit is in the set. For ordered places, the sets are the places after a test and those before it. The rows also contain
-leaves that other tests of the same unit separate. That makes the relaxation tighter than one row per test.
+Every leaf that the row can reach has one variable, which is 1 if the row is in the leaf. This variable may be continuous,
+because the places determine it. For each tree and each set of places that bounds some of its leaves, there is one
+constraint: the leaves inside the set can be entered only if the unit is in the set. For ordered places, the sets are the
+places after a test of the tree and those before it. A constraint also contains leaves that other tests of the same unit
+separate. That makes the relaxation tighter than one constraint per test. In the code, constraints are called rows, and
+variables are called columns.
 """
 
 from __future__ import annotations
@@ -35,7 +39,10 @@ MOST_ENTRIES = 200_000_000  # leaves times places; larger programs are hopeless 
 
 
 class Trees:
-    """The trees of a model, evaluated on values instead of cells."""
+    """The trees of a model, evaluated with the original values and not with cells.
+
+    So the results do not depend on the conversion of values to cells, which the core uses.
+    """
 
     def __init__(self, model: TreeEnsemble) -> None:
         self.model = model
@@ -56,7 +63,10 @@ class Trees:
             self.left_codes[line, codes] = True
 
     def goes_left(self, node: Longs, value: Floats) -> Booleans:
-        """Return True where inner nodes send values of their features to the left."""
+        """Return True where an inner node sends a value to the left.
+
+        ``node`` and ``value`` are arrays that are broadcast against each other.
+        """
         with np.errstate(invalid="ignore"):
             left: Booleans = np.asarray(value <= self.model.threshold[node])
         if len(self.left_codes):
@@ -81,9 +91,9 @@ class Trees:
         return scores
 
     def reach(self, places: Places) -> Reach | None:
-        """Find the leaves that a point can reach.
+        """Find the leaves that a row can reach with the given values (places).
 
-        Returns None if they are too many for a program.
+        Returns None if there are too many leaves and places for a program.
         """
         if np.count_nonzero(~self.is_inner) * int(places.first[-1]) > MOST_ENTRIES:
             return None
@@ -107,7 +117,10 @@ class Trees:
         return [(int(j), np.flatnonzero(feature == j)) for j in np.unique(feature)]
 
     def _children(self, node: Longs, mask: Booleans, j: int, places: Places) -> tuple[Longs, Booleans]:
-        """Return the reachable children of nodes that test one feature, with their places."""
+        """Return the reachable children of nodes that test feature ``j``.
+
+        Each child has a mask of the places at which the row reaches it.
+        """
         value, span = places.held(j)
         left = self.goes_left(node[:, None], value[None, :])
         children, masks = [], []
@@ -124,7 +137,10 @@ class Trees:
 
 @dataclass(frozen=True)
 class Reach:
-    """The places of one point and the leaves it can reach."""
+    """The values that a row's columns can take, and reachable leaves.
+
+    These values are called places (see ``_places.py``).
+    """
 
     places: Places
     leaf: Longs
@@ -132,21 +148,26 @@ class Reach:
     mask: Booleans  # (leaves, places): a point is in a leaf if the places of all units are True in its line
 
     def among(self, wanted: Booleans) -> Reach:
-        """Keep some of the places."""
+        """Keep only some of the values that columns can take (places).
+
+        ``wanted`` is a mask of places. Leaves that the row cannot reach at these places are dropped.
+        """
         mask, first = self.mask[:, wanted], self.places.among(wanted).first
         reached = np.logical_or.reduceat(mask, first[:-1], axis=1).all(axis=1) if mask.shape[1] else np.ones(len(mask), bool)
         return Reach(self.places.among(wanted), self.leaf[reached], self.tree[reached], mask[reached])
 
     def up_to(self, cost: float) -> Reach:
-        """Drop the places that cost more."""
+        """Keep only the values (places) whose change costs at most ``cost``."""
         return self.among(self.places.cost <= cost)
 
     def of_trees(self, wanted: Booleans) -> Reach:
-        """Keep the leaves of some trees."""
+        """Keep only the leaves where the mask ``wanted`` is True."""
         return Reach(self.places, self.leaf[wanted], self.tree[wanted], self.mask[wanted])
 
     def without_doubles(self, kept: frozenset[int]) -> Reach:
-        """Keep the cheapest of places that no leaf distinguishes.
+        """Keep only the cheapest of the values that lead to the same leaves.
+
+        The values that a column or one-hot group (unit) can take are called places.
 
         Units with columns in ``kept`` keep all places.
         """
@@ -159,17 +180,28 @@ class Reach:
         return self.among(wanted)
 
     def hits(self, chosen: Longs) -> Booleans:
-        """Return a mask of the leaves of a point at these places."""
+        """Return a mask of the leaves that a changed row is in.
+
+        ``chosen`` is the place of each unit.
+        """
         inside: Booleans = np.all(self.mask[:, chosen], axis=1)
         return inside
 
     def same_leaves(self, chosen: Longs) -> Booleans:
-        """Return a mask of the places that do not change the leaves."""
+        """Return a mask of the values (places) that keep the row in its leaves.
+
+        ``chosen`` is the current place of each unit.
+        """
         together: Booleans = np.all(self.mask[self.hits(chosen)], axis=0)
         return together
 
     def after_one_move(self, chosen: Longs, shares: Floats) -> Floats:
-        """Sum the leaf values after moving one unit, for each place."""
+        """Sum the leaf values after one change, for every possible change.
+
+        A change moves one column or one-hot group (unit) to one of the values that it can take (places).
+
+        ``chosen`` is the place of each unit before the move. ``shares`` are the leaf values.
+        """
         outside = ~self.mask[:, chosen]
         others_inside = (outside.sum(axis=1)[:, None] - outside) == 0
         added = np.empty((len(self.places.cost), shares.shape[1]))
@@ -182,7 +214,7 @@ class Reach:
 
 
 class ProgramRows(NamedTuple):
-    """Rows ``least <= matrix @ columns <= most`` of a program."""
+    """Constraints of a program: ``least <= matrix @ x <= most``."""
 
     matrix: csr_array
     least: Floats
@@ -191,9 +223,10 @@ class ProgramRows(NamedTuple):
 
 @dataclass(frozen=True)
 class TreeProgram:
-    """A program that minimises ``price @ steps``.
+    """The mixed-integer program for one row and one target class.
 
-    The columns are steps, leaves and extra columns of rules, all between 0 and 1.
+    It minimises ``price @ steps``. The variables are the steps (changes from one place to the next), the leaves and the
+    extra variables of rules. All are between 0 and 1.
     """
 
     reach: Reach
@@ -203,33 +236,45 @@ class TreeProgram:
 
     @cached_property
     def place(self) -> tuple[csr_array, Floats]:
-        """Indicators of the places as sums of steps and a constant."""
+        """Matrix and constant that compute the indicators of places from steps.
+
+        A place is a value that a column can take. Its indicator ``matrix @ steps + constant`` is 1 if the column has it.
+        """
         return _places_by_steps(self.reach.places.units)
 
     @property
     def n_steps(self) -> int:
-        """Number of binary columns."""
+        """Number of steps, which are the binary variables."""
         return int(self.place[0].shape[1])
 
     @property
     def n_leaves(self) -> int:
-        """Number of leaves."""
+        """Number of leaves that the row can reach, with one variable each."""
         return len(self.reach.leaf)
 
     @cached_property
     def price(self) -> Floats:
-        """Additional cost of each step."""
+        """Cost that each step adds to the cost of the steps before it."""
         price: Floats = np.maximum(self.place[0].T @ self.reach.places.cost, 0.0)
         return price
 
     def chosen(self, taken: Booleans) -> Longs:
-        """Return the place of each unit after these steps."""
+        """Return the value (place) of each column or group, given the steps taken.
+
+        ``taken`` is a mask of the steps, which are the binary variables of the program.
+        """
         matrix, constant = self.place
         at, first = matrix @ taken.astype(np.float64) + constant, self.reach.places.first
         return np.array([begin + at[begin:end].argmax() for begin, end in pairwise(first.tolist())], dtype=np.int64)
 
     def about_places(self, matrix: csr_array, least: Floats, most: Floats, others: csr_array | None = None) -> ProgramRows:
-        """Express rows over places and further columns as rows over columns."""
+        """Convert constraints on places to constraints on the variables.
+
+        A place is a value that a column can take; its indicator is 1 if the column has this value. ``matrix`` holds the
+        coefficients of the indicators.
+
+        ``others`` are the coefficients of the leaves and of the extra variables of rules.
+        """
         by_step, constant = self.place
         steps = csr_array(matrix @ by_step)
         steps.sum_duplicates()
@@ -241,11 +286,11 @@ class TreeProgram:
 
     @cached_property
     def rows(self) -> ProgramRows:
-        """All rows except the rows of the score."""
+        """All constraints except that the target class must win."""
         return _stacked(self._at_places(), self._one_leaf_per_tree(), self._leaves_at_places(), self._rules_kept())
 
     def _at_places(self) -> ProgramRows:
-        """Build the rows that make every indicator of a place at least 0."""
+        """Build the constraints that every indicator of a place is at least 0."""
         by_step, constant = self.place
         several = np.flatnonzero(np.diff(by_step.indptr) > 1)
         rest = csr_array((len(several), self.n_leaves + self.rules.n_columns))
@@ -260,7 +305,10 @@ class TreeProgram:
         return ProgramRows(matrix, np.ones(len(trees)), np.ones(len(trees)))
 
     def _leaves_at_places(self) -> ProgramRows:
-        """Build the rows that allow leaves only at places of their units."""
+        """Build the constraints that tie leaves to places.
+
+        A leaf can be entered only if each column or group has a value (place) that leads to the leaf.
+        """
         places, mask = self.reach.places, self.reach.mask
         set_row, set_place, leaf_row, leaf_column, n_rows = [], [], [], [], 0
         for leaves in np.split(np.arange(self.n_leaves), np.flatnonzero(np.diff(self.reach.tree)) + 1):
@@ -287,16 +335,24 @@ class TreeProgram:
         return self.about_places(matrix, np.full(len(most), -np.inf), most, others)
 
     def not_all_of(self, wanted: Booleans, units: Longs) -> ProgramRows:
-        """Build the row that keeps one of these units out of the set."""
+        """Build the constraint that not all ``units`` are at ``wanted`` places.
+
+        A unit is a column or one-hot group, and a place is a value that it can take.
+
+        ``wanted`` is a mask of places.
+        """
         inside = wanted & np.isin(self.reach.places.owner, units)
         least, most = np.array([-np.inf]), np.array([len(units) - 1.0])
         return self.about_places(csr_array(inside[None, :].astype(np.float64)), least, most)
 
 
 def _places_by_steps(units: tuple[Unit, ...]) -> tuple[csr_array, Floats]:
-    """Return the indicators of places as sums of steps and a constant.
+    """Return the matrix and constant that compute indicators from steps.
 
-    The constant is 1 for the current place.
+    A place is a value that a column or one-hot group (unit) can take. Its indicator ``matrix @ steps + constant`` is 1 if
+    the unit has this value.
+
+    The constant is 1 for the current place of a unit, and 0 for its other places.
     """
     row, column, value, constant = [], [], [], []
     n_rows = n_columns = 0
@@ -323,9 +379,11 @@ def _places_by_steps(units: tuple[Unit, ...]) -> tuple[csr_array, Floats]:
 
 
 def _alike(mask: Booleans, in_order: bool) -> Longs:
-    """Number the places of a unit.
+    """Number the values (places) of a column by the leaves they lead to.
 
-    Places that no leaf distinguishes get the same number.
+    Places that lead to the same leaves get the same number.
+
+    ``mask`` says, for each leaf and place, whether the leaf can be reached at the place.
     """
     if in_order:  # then equal places are neighbours
         return np.append(0, np.cumsum((mask[:, 1:] != mask[:, :-1]).any(axis=0)))
@@ -333,9 +391,10 @@ def _alike(mask: Booleans, in_order: bool) -> Longs:
 
 
 def _bounding_sets(inside: Booleans, in_order: bool) -> Booleans:
-    """Return the sets of one unit's places that bound the leaves of a tree.
+    """Return the sets of values (places) that bound the leaves of a tree.
 
-    The places of each leaf are an intersection of these sets.
+    ``inside`` says, for each leaf and place, whether the leaf can be reached at the place. The places of each leaf are an
+    intersection of the returned sets.
     """
     if not in_order:
         sets = np.unique(inside, axis=0)
@@ -359,7 +418,10 @@ def _stacked(*parts: ProgramRows) -> ProgramRows:
 
 
 def program_for(trees: Trees, reach: Reach, weights: Floats, needed: Floats, rules: RulesBetween) -> TreeProgram | None:
-    """Build the program for ``weights @ score >= needed``; None if even the best leaves miss it."""
+    """Build the program with the goal ``weights @ scores >= needed``.
+
+    Returns None if even the leaves with the best values do not meet the goal.
+    """
     gains = trees.shares[reach.leaf] @ weights.T
     first = np.searchsorted(reach.tree, np.arange(len(trees.model.roots)))
     worst, best = (bound.reduceat(gains, first, axis=0) for bound in (np.minimum, np.maximum))

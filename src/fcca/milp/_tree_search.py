@@ -1,15 +1,18 @@
 """Counterfactuals of tree ensembles by mixed-integer programs, without the core.
 
-HiGHS accepts rows violated by 1e-6 and integers that are off by 1e-6, and it stops at a gap of 1e-6, all absolute. So rows
-and objective are scaled up. That alone proves nothing. Therefore every solution is rounded to places, and its score, its
-cost and its rules are recomputed in float64. Then it is forbidden, and HiGHS runs again, until its bound reaches the
-cheapest solution. Some other solutions are forbidden with it:
+HiGHS accepts constraints that are violated by 1e-6 and integers that are off by 1e-6, and it stops at a gap of 1e-6, all
+absolute. So constraints and objective are scaled up. That alone proves nothing. Therefore every solution of HiGHS is
+rounded: each column or one-hot group gets one of the values that it can take (places, see ``_places.py``). The score, the
+cost and the rules of the rounded solution are recomputed in float64. Then this solution is forbidden by an additional
+constraint, and HiGHS runs again, until its lower bound reaches the cheapest solution found. Similar solutions are forbidden
+together:
 
-- if it misses the margin, all in the same leaves, because they miss the margin too;
-- if it breaks a rule, all with the same values in the columns of that rule;
-- otherwise all in the same leaves with the same values in columns of rules between columns; the cheapest of them is kept.
+- if the solution misses the margin: all solutions in the same leaves, because they miss the margin too;
+- if it breaks a rule: all solutions with the same values in the columns of that rule;
+- otherwise: all solutions in the same leaves with the same values in columns of rules between columns. The cheapest of
+  them is kept.
 
-So the bound on all remaining solutions and the cheapest solution found make a proof.
+So the lower bound on all solutions that are not forbidden, and the cheapest solution found, make a proof.
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ BEYOND_ANY_SCORE = 1e300  # replaces the infinite boundary of a classifier that 
 
 
 class HighsResult(NamedTuple):
-    """Result of HiGHS for one program."""
+    """The result of one run of HiGHS: lower bound and solution."""
 
     bound: float  # lower bound for all solutions that are not forbidden
     nodes: int
@@ -49,7 +52,7 @@ class HighsResult(NamedTuple):
 
 
 class TreeAim:
-    """The goal that one class wins by a margin."""
+    """The goal of a search: a class must win by a margin."""
 
     def __init__(self, trees: Trees, target: int, margin: float) -> None:
         self.trees, self.target, self.margin = trees, target, margin
@@ -60,7 +63,7 @@ class TreeAim:
             self.boundary = float(np.clip(model.boundary, -BEYOND_ANY_SCORE, BEYOND_ANY_SCORE))
 
     def leads(self, scores: Floats) -> Floats:
-        """Return the lead of the class over its nearest rival, for rows of scores."""
+        """Compute the lead of the class over its strongest rival, per row."""
         if scores.shape[1] == 1:
             only: Floats = self.weights[0, 0] * (scores[:, 0] - self.boundary)
             return only
@@ -72,16 +75,13 @@ class TreeAim:
         return bool(self.leads(self.trees.scores(row[None, :]))[0] >= self.margin)
 
     def program(self, reach: Reach, rules: RulesBetween) -> TreeProgram | None:
-        """Build the program for this goal.
-
-        Returns None if it is out of reach.
-        """
+        """Build the mixed-integer program for this goal; None if no change can meet it."""
         needed = self.margin + self.weights.sum(axis=1) * self.boundary
         return program_for(self.trees, reach, self.weights, needed, rules)
 
 
 class TreeSearch:
-    """Finds the cheapest changes of a tree ensemble, point by point."""
+    """Finds the counterfactuals of a tree ensemble by mixed-integer programs, row by row."""
 
     def __init__(self, model: TreeEnsemble, finder: PlaceFinder) -> None:
         self.model, self.finder = model, finder
@@ -89,15 +89,15 @@ class TreeSearch:
         self.rules = RulesBetween(finder.limits)
 
     def reach(self, i: int, row: Floats) -> Reach | None:
-        """Return the places and leaves that the i-th point can reach.
+        """Find the leaves that changes of a row can reach.
 
-        Returns None if they are too many for a program.
+        ``i`` is the position of the row in the limits. Returns None if there are too many leaves for a program.
         """
         reach = self.trees.reach(self.finder.of(i, row))
         return None if reach is None else reach.without_doubles(self.rules.columns)
 
     def solve(self, reach: Reach, own_class: int, target: int, margin: float, deadline: float) -> Outcome:
-        """Find the cheapest change to the target, or to any other class."""
+        """Find the cheapest change to the target class; -1 is any other class."""
         scores = self.trees.scores(reach.places.x0[None, :])[0]
         return cheapest_class(
             scores,
@@ -107,9 +107,9 @@ class TreeSearch:
         )
 
     def _towards(self, aim: TreeAim, reach: Reach, cutoff: float, deadline: float) -> Outcome:
-        """Find the cheapest change to one class.
+        """Find the cheapest change to one class, among changes that cost at most ``cutoff``.
 
-        The outcome is infeasible if every change costs more than ``cutoff``.
+        The outcome is infeasible if there is no such change.
         """
         best = Outcome()
         if aim.is_met(reach.places.x0):
@@ -134,7 +134,10 @@ class TreeSearch:
     # --- solutions of HiGHS -----------------------------------------------------------------------------------------------
 
     def _improve(self, best: Outcome, program: TreeProgram, aim: TreeAim, deadline: float) -> None:
-        """Run HiGHS until its bound reaches the cheapest solution."""
+        """Run HiGHS repeatedly, until its lower bound reaches the cheapest solution found.
+
+        Updates ``best`` with the bound, and with every cheaper solution.
+        """
         places, n_good = program.reach.places, 0
         forbidden: list[ProgramRows] = []
         for result in _highs_results(program, forbidden, deadline):
@@ -154,9 +157,10 @@ class TreeSearch:
                 return
 
     def _judged(self, program: TreeProgram, aim: TreeAim, chosen: Longs) -> tuple[Longs | None, ProgramRows]:
-        """Check a solution, together with other solutions that it settles.
+        """Check a solution of HiGHS, and all solutions that are similar to it.
 
-        Returns the cheapest valid solution or None, and a row that forbids all these solutions.
+        The text at the top of this module says which solutions are similar. ``chosen`` is the place of each unit. Returns
+        the cheapest valid solution or None, and a constraint that forbids all these solutions.
         """
         places, alike = program.reach.places, program.reach.same_leaves(chosen)
         row = places.row(chosen)
@@ -178,13 +182,16 @@ class TreeSearch:
         )
 
     def _broken(self, places: Places, chosen: Longs) -> tuple[int, ...] | None:
-        """Return the columns of a rule that these places break, or None."""
+        """Return the columns of a broken rule; None if none is broken."""
         return self.rules.broken(places.x0, places.row(chosen), int(np.count_nonzero(chosen != places.own)))
 
     # --- solutions without HiGHS ------------------------------------------------------------------------------------------
 
     def _greedy(self, aim: TreeAim, reach: Reach, deadline: float) -> Longs | None:
-        """Find a solution by greedy moves; None if that fails."""
+        """Find a valid solution by greedy changes; None if that fails.
+
+        Each step makes the change with the largest gain of the score per additional cost.
+        """
         places, shares = reach.places, self.trees.shares
         if not places.units:
             return None
@@ -206,7 +213,10 @@ class TreeSearch:
         return self._pulled_back(aim, places, chosen)
 
     def _pulled_back(self, aim: TreeAim, places: Places, chosen: Longs) -> Longs:
-        """Move each unit to its cheapest place that meets the goal and the rules."""
+        """Reduce the cost of a valid solution, one changed unit at a time.
+
+        A unit is a column or a one-hot group. It gets its cheapest value with which the row still meets the goal and rules.
+        """
         chosen = chosen.copy()
         for u in np.flatnonzero(chosen != places.own):
             near = places.first[u] + places.units[u].nearness
@@ -218,7 +228,10 @@ class TreeSearch:
 
 
 def _offer(best: Outcome, places: Places, chosen: Longs) -> None:
-    """Keep the places as the best solution if they are cheaper."""
+    """Store a solution in ``best`` if it is the cheapest so far.
+
+    ``chosen`` is the value (place) that each column or one-hot group takes.
+    """
     cost = places.total(chosen)
     if cost < best.cost:
         row = places.row(chosen)
@@ -227,7 +240,10 @@ def _offer(best: Outcome, places: Places, chosen: Longs) -> None:
 
 
 def _highs_results(program: TreeProgram, forbidden: list[ProgramRows], deadline: float) -> Iterator[HighsResult]:
-    """Run HiGHS repeatedly; the caller appends forbidden rows between the results."""
+    """Run HiGHS repeatedly and yield its results.
+
+    Between two results, the caller appends constraints to ``forbidden``, so that the next run finds another solution.
+    """
     n_steps, n_others = program.n_steps, program.n_leaves + program.rules.n_columns
     if n_steps == 0:
         yield HighsResult(0.0, 0, None, nothing_left=True)
@@ -275,36 +291,36 @@ def solve_milp(
     time_limit_per_row: float = np.inf,
     progress: Progress | None = None,
 ) -> Answers:
-    """Find the cheapest changes by mixed-integer programs, point by point.
+    """Find the counterfactuals of a tree ensemble by mixed-integer programs, row by row.
 
     Parameters
     ----------
     model : TreeEnsemble
     cells : Cells
-        The cells between the cuts of the model and of the rules, with observed training rows.
+        The cells between the cuts of the model and of the rules. They must have observed the training rows.
     rows : ndarray of shape (n_rows, n_features)
-        Missing values are NaN, in columns of categories too.
+        A table that contains the rows to change. Missing values are NaN, in columns of categories too.
     points : ndarray of shape (n_points,)
         Positions of the rows to change.
     own_class, target : ndarray of shape (n_points,)
-        Positions in ``model.classes``; a target of -1 means the cheapest other class.
+        Predicted class and target class, as positions in ``model.classes``. A target of -1 is any other class.
     margin : ndarray of shape (n_points,)
-        Smallest lead of the target's score.
+        Score margin by which the target must win.
     lambda0, lambda1, lambda2 : float
-        Costs per feature moved, per distance and per squared distance.
+        Costs per changed feature, per unit of distance and per squared unit of distance.
     limits : Limits, optional
-        Compiled rules of these points.
+        Rules, compiled for the rows to change.
     training : TrainingValues, optional
-        Needed if missing numbers may be filled in or columns switch as a group.
+        Values of the training rows. Needed if missing numbers may be filled in, or if there are one-hot groups.
     time_limit, time_limit_per_row : float
-        Seconds for all points and for each point.
+        Seconds for all rows together, and for each row.
     progress : callable or None
-        Called after each point, with the number of finished points.
+        Called after each row, with the number of finished rows.
 
     Returns
     -------
     Answers
-        The cut of a move is the cut crossed last; NaN for categories, filled-in values and switches of groups.
+        The cut of a changed number is the one crossed last. It is NaN for categories, filled-in values and one-hot groups.
     """
     lambdas = (lambda0, lambda1, lambda2)
     finder = PlaceFinder(cells, lambdas, Limits() if limits is None else limits, training or TrainingValues())

@@ -1,4 +1,4 @@
-"""Thresholds and trees of tables that are read in chunks."""
+"""Replace a black box with a tree, from a table in chunks."""
 
 from fcca.streaming._distill_chunks import (
     Distilled as Distilled,

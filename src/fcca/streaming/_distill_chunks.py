@@ -1,4 +1,4 @@
-"""Replace a black box with a tree, from a table in chunks."""
+"""Replace a black box with an optimal tree, from a table in chunks."""
 
 from __future__ import annotations
 
@@ -38,12 +38,14 @@ COARSER = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 @dataclass(frozen=True)
 class Distilled:
-    """A classifier fitted on chunks, with the distinct binary rows.
+    """A classifier fitted on a table in chunks, and the distinct rows.
 
     Attributes
     ----------
     classifier : FCCAClassifier
+        The fitted classifier.
     training, held_out : BinaryRows
+        The distinct training rows and the distinct held-out rows, as binary columns with counts.
     """
 
     classifier: FCCAClassifier
@@ -59,10 +61,11 @@ def distilled(chunks: Chunks, classifier: FCCAClassifier, *, granularity: str = 
     Parameters
     ----------
     chunks : Chunks
+        The table.
     classifier : FCCAClassifier
-        Unfitted; it is cloned. Its black box must be fitted, in a FrozenEstimator.
+        An unfitted classifier, which is cloned. Its black box must be fitted, in a ``FrozenEstimator``.
     granularity : str, default="Q="
-        Text before a value of Q in messages.
+        How error messages name the parameter Q: the text before its value.
     """
     fitted: FCCAClassifier = clone(classifier)
     discretizer, tree, selection = parts_for_chunks(fitted)
@@ -74,11 +77,18 @@ def distilled(chunks: Chunks, classifier: FCCAClassifier, *, granularity: str = 
 def parts_for_chunks(
     classifier: FCCAClassifier,
 ) -> tuple[FCCADiscretizer, OptimalTreeClassifier, OptimalSelection | None]:
-    """Return the discretizer, the tree and the selection, unfitted and checked.
+    """Check that a classifier can be fitted on chunks, and return its unfitted parts.
 
     Parameters
     ----------
     classifier : FCCAClassifier
+
+    Returns
+    -------
+    discretizer : FCCADiscretizer
+        Without its selection, which is applied later, to the distinct binary rows.
+    tree : OptimalTreeClassifier
+    selection : OptimalSelection or None
     """
     if classifier.n_thresholds == "auto":
         raise InvalidInputError(
@@ -108,7 +118,10 @@ def _binary_rows(
     selection: OptimalSelection | None,
     granularity: str,
 ) -> tuple[BinaryRows, BinaryRows]:
-    """Return the distinct training and held-out rows on the selected thresholds."""
+    """Compute the distinct training rows and held-out rows as binary columns.
+
+    If there is a selection, it is applied first, and the rows have only the columns that it keeps.
+    """
     candidates, classes, predicted = discretizer.thresholds_, found.statistics.all_classes, discretizer.classes_
     coder = RowCoder.of(candidates, len(classes), len(predicted))
     try:
@@ -133,7 +146,7 @@ def _binary_rows(
 
 
 def _advised(error: TooManyRowsError, discretizer: FCCADiscretizer, coder: RowCoder, granularity: str) -> InvalidInputError:
-    """Return an error with advice on how to reduce the distinct rows."""
+    """Return an error that suggests a Q with fewer distinct rows."""
     every, rows = discretizer.all_thresholds_, error.some
     advice = f"Increase {granularity.rstrip(' =')} to keep fewer thresholds."
     for Q in COARSER:
@@ -154,7 +167,7 @@ def _advised(error: TooManyRowsError, discretizer: FCCADiscretizer, coder: RowCo
 
 
 class _GivenChunks:
-    """Chunks given by the user, converted to Rows."""
+    """The chunks given by the user, converted to :class:`Rows` in each iteration."""
 
     def __init__(self, chunks: Any) -> None:
         self.chunks = chunks
@@ -201,22 +214,22 @@ def distill(
     Parameters
     ----------
     chunks : ParquetTable, sequence of (X, y) or (X, y, sample_weight), or callable
-        A list, another object that can be iterated several times, or a function that returns a new iterator.
+        A list, another object that can be iterated several times, or a function that returns a new iterator at each call.
     discretizer : FCCADiscretizer
-        Its ``estimator`` must be fitted, in a ``FrozenEstimator``.
+        The parameters of the search. ``estimator`` must be a fitted classifier in a ``FrozenEstimator``.
     tree : OptimalTreeClassifier, default=None
         None is ``OptimalTreeClassifier()``.
     fit_to : {"probability", "labels", "target"}, default=None
         What the tree learns; see :class:`~fcca.FCCAClassifier`.
     n_thresholds : int, default=None
-        Number of thresholds for the tree, chosen optimally. None keeps all thresholds.
+        Number of thresholds for the tree: those with the smallest inconsistency on the training rows. None keeps all.
     verbose : int, default=0
         1 shows progress bars.
 
     Returns
     -------
     FCCAClassifier
-        Fitted. It stores neither the training rows nor the counterfactuals of single rows.
+        The fitted classifier. It stores neither the training rows nor the counterfactuals of single rows.
 
     Examples
     --------

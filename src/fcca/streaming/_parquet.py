@@ -1,4 +1,4 @@
-"""A table in a Parquet file, read in chunks."""
+"""ParquetTable: a Parquet file that is read in chunks."""
 
 from __future__ import annotations
 
@@ -32,14 +32,16 @@ class ParquetTable:
     sample_weight : str, default=None
         Name of the weight column.
     columns : sequence of str, default=None
-        Names of the feature columns. None uses all other columns.
+        Names of the feature columns. None uses all columns except the label and the weight.
     rows_at_a_time : int, default=65536
-        Maximum number of rows of a chunk.
+        Maximum number of rows in a chunk.
 
     Attributes
     ----------
     n_rows : int
+        Number of rows in the file.
     columns : list of str
+        Names of the feature columns.
 
     Examples
     --------
@@ -93,9 +95,9 @@ class ParquetTable:
             )
 
     def frames(self, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
-        """Yield all rows in order, one frame per chunk.
+        """Yield all rows of the file in order, as one data frame per chunk.
 
-        The index of a frame is the position of its rows in the file.
+        The index of a data frame holds the positions of its rows in the file.
 
         Parameters
         ----------
@@ -111,7 +113,10 @@ class ParquetTable:
                 yield frame
 
     def _batches(self, file: pq.ParquetFile, columns: list[str] | None) -> Iterator[list[pa.RecordBatch]]:
-        """Yield lists of adjacent batches; small row groups are read together."""
+        """Yield lists of batches that together make one chunk.
+
+        Small row groups of the file are combined into one chunk.
+        """
         waiting: list[pa.RecordBatch] = []
         n_rows = 0
         for batch in file.iter_batches(self.rows_at_a_time, columns=columns, use_threads=False):
@@ -126,16 +131,16 @@ class ParquetTable:
     def rows(
         self, rows: NDArray[np.int64], columns: list[str] | None = None, progress: Callable[[int], Any] | None = None
     ) -> pd.DataFrame:
-        """Return some rows; only these are kept in memory.
+        """Return the rows at some positions, without keeping the other rows in memory.
 
         Parameters
         ----------
         rows : ndarray of int
-            Sorted positions, counted from 0. They become the index of the frame.
+            Sorted positions in the file, counted from 0. They become the index of the data frame.
         columns : list of str, optional
             Columns to read, by default all.
         progress : callable, optional
-            Takes the number of rows read so far.
+            Called with the number of rows read so far.
         """
         rows = np.asarray(rows, dtype=np.int64)
         taken, begin = [], 0
@@ -176,7 +181,7 @@ class ParquetTable:
 
     @contextmanager
     def _same_file(self) -> Iterator[pq.ParquetFile]:
-        """Open the file; a change since the first opening is an error."""
+        """Open the file; raise an error if it was changed meanwhile."""
         self._check_same()
         try:
             with pq.ParquetFile(self.path, pre_buffer=False) as file:  # pre_buffer would read all row groups at once
@@ -198,9 +203,9 @@ def _is_whole(number: Any) -> bool:
 
 
 def header(path: Path) -> tuple[list[str], int]:
-    """Return the columns and the number of rows of a Parquet file.
+    """Return the column names and the number of rows of a Parquet file.
 
-    Index columns of pandas are left out.
+    Columns in which pandas stored its index are left out.
 
     Parameters
     ----------
@@ -212,7 +217,7 @@ def header(path: Path) -> tuple[list[str], int]:
 
 
 def names_in(schema: pa.Schema) -> list[str]:
-    """Return the columns of a Parquet schema, without pandas index columns."""
+    """Return the column names in a Parquet schema, without pandas index columns."""
     index = (schema.pandas_metadata or {}).get("index_columns", [])
     return [name for name in schema.names if name not in index]
 
@@ -228,20 +233,20 @@ def _clear_errors(path: Path) -> Iterator[None]:
 
 
 def _as_frame(table: pa.Table) -> pd.DataFrame:
-    """Convert a table to pandas, without a pandas index."""
+    """Convert a pyarrow table to a data frame, ignoring an index that pandas stored."""
     table = table.replace_schema_metadata(None)
     return decimals_as_numbers(table.to_pandas(), table.schema)
 
 
 def decimals_as_numbers(frame: pd.DataFrame, schema: pa.Schema) -> pd.DataFrame:
-    """Convert decimal columns to the nearest float64.
+    """Convert decimal columns of a data frame to float64, rounding to the nearest float.
 
     Parameters
     ----------
     frame : DataFrame
-        Columns of a Parquet file.
+        A data frame read from a Parquet file.
     schema : pyarrow.Schema
-        Schema of the file.
+        Schema of the file, which says which columns are decimals.
     """
     decimals = [field.name for field in schema if pa.types.is_decimal(field.type) and field.name in frame.columns]
     return frame.astype(dict.fromkeys(decimals, np.float64)) if decimals else frame
