@@ -244,7 +244,7 @@ def test_what_is_proven_is_told_in_full():
     assert found["claim"] == "Proven: no tree of depth at most 3 on these thresholds is better on the training rows"
     assert found["detail"] == (
         "Wrong on 3 % of the training rows, plus 1 % for each of 2 leaves: 5 %. "
-        "No tree of depth at most 3 on these thresholds has a smaller sum. Other trees may be equally good."
+        "No tree of depth at most 3 on these thresholds has a smaller sum. Other trees may have the same sum."
     )
     assert certificate(tree_with(0.05, 0.05, optimal=True), "target")["detail"].startswith("Unlike the black box on 3 %")
     gap = certificate(tree_with(0.1031, 0.1))

@@ -354,8 +354,25 @@ def test_repr_lists_the_conditions(table, rows):
 
 def test_an_unfinished_selection_shows_its_gap(table):
     unfinished = Selection(table, np.arange(7) < 3, 0.103, 0.1, False, 10, 3)
-    assert unfinished.proof == "within 3 % of optimal"
+    assert unfinished.proof == "not proven; no choice is below 10 %"
     assert unfinished.gap == pytest.approx(0.003 / 0.103)
+
+
+@pytest.mark.parametrize(
+    ("inconsistency", "bound", "text"),
+    [
+        (0.0, 0.0, "proven optimal, except for ties"),
+        (0.103, 0.103, "proven optimal, except for ties"),
+        (0.103, 0.0, "not proven: the search ended before it had a lower bound"),
+        (0.103, 1e-17, "not proven: the search ended before it had a lower bound"),
+        (6 / 455, 3 / 455, "not proven; no choice is below 0.659 %"),
+        (0.9, 0.29, "not proven; no choice is below 29 %"),
+        (0.2, 0.19999, "not proven; no choice is below 19.9 %"),
+        (0.2, 0.000012345, "not proven; no choice is below 0.00123 %"),
+    ],
+)
+def test_an_unfinished_selection_gives_its_lower_bound_rounded_down(table, inconsistency, bound, text):
+    assert Selection(table, np.arange(7) < 3, inconsistency, bound, False, 10, 3).proof == text
 
 
 def test_weights_too_small_to_compute_with_are_refused():

@@ -208,14 +208,14 @@ def certificate(tree: Any, fit_to: str = "labels") -> dict[str, Any]:
     text = proof_in_words(tree.objective_, tree.lower_bound_, tree.is_optimal_)
     if tree.is_optimal_:
         claim = f"Proven: no {among} is better on the training rows"
-        proof = f"No {among} has a smaller sum. Other trees may be equally good."
+        proof = f"No {among} has a smaller sum. Other trees may have the same sum."
     elif tree.lower_bound_ > 0:
         claim = f"Not proven to be the best {among}: {text} on the training rows"
         bound = _rounded_down(tree.criterion, tree.lower_bound_)
         proof = f"The search was stopped by the time limit. No {among} has a sum below {bound}."
     else:
         claim = f"Not proven to be the best {among}"
-        proof = "The search was stopped by the time limit before it had a bound."
+        proof = "The search was stopped by the time limit before it had a lower bound on the sum."
     return {
         "text": text,
         "claim": claim,

@@ -137,7 +137,8 @@ class OptimalSelection(BaseEstimator):
                 selection = rows.fewest(admissible, self.max_inconsistency or 0.0, clock)
         if not selection.is_optimal:
             warnings.warn(
-                f"{self._limits()} stopped the search. The {selection.n_thresholds} conditions are {selection.proof}.",
+                f"{self._limits()} stopped the search. The {selection.n_thresholds} conditions found so far have an "
+                f"inconsistency of {100 * selection.inconsistency:.4g} % ({selection.proof}).",
                 UnfinishedSearchWarning,
                 stacklevel=2,
             )
@@ -185,7 +186,7 @@ class OptimalSelection(BaseEstimator):
                     progress(done + 1)
         if unfinished := sum(not selection.is_optimal for selection in selections):
             warnings.warn(
-                f"{self._limits()} stopped {unfinished} of {len(numbers)} searches before their proof.",
+                f"{self._limits()} stopped {unfinished} of {len(numbers)} searches before they had proven their result.",
                 UnfinishedSearchWarning,
                 stacklevel=2,
             )

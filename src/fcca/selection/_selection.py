@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcca.thresholds import ThresholdTable
-from fcca.utils import html_table, paragraph, printable, proof_in_words
+from fcca.utils import html_table, paragraph, printable, share_proof_in_words
 
 CONDITIONS_SHOWN = 20
 
@@ -71,12 +71,15 @@ class Selection:
 
     @property
     def proof(self) -> str:
-        """The proof as text, such as ``within 3.1 % of optimal``."""
+        """What is proven, as text: ``proven optimal`` or ``not proven; no choice is below 0.7 %``.
+
+        The bound is on the inconsistency of all admissible sets with the same number of conditions.
+        """
         if self.n_thresholds_bound < self.n_thresholds:
             return f"not proven to be the fewest: at least {self.n_thresholds_bound} are needed"
         if not self.is_optimal and self.lower_bound == self.inconsistency:
             return "proven optimal, except for ties"
-        return proof_in_words(self.inconsistency, self.lower_bound, self.is_optimal)
+        return share_proof_in_words(self.inconsistency, self.lower_bound, self.is_optimal)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Selection):
