@@ -125,8 +125,8 @@ def check_numbers(n_thresholds: Any, n_conditions: int) -> tuple[int, ...]:
 def best_choices(inputs: ReportInput, n_thresholds: Sequence[int], time_limit: float | None) -> Choices | None:
     """Find the k thresholds with the smallest inconsistency, for each k in ``n_thresholds``.
 
-    If the classifier itself was fitted with an OptimalSelection, its rules such as ``keep`` and ``forbid`` apply here too. Its
-    number of thresholds is then always among the numbers k. Return None if there are no conditions or no numbers.
+    If the classifier itself was fitted with an OptimalSelection, its rules such as ``keep`` and ``forbid`` apply here too.
+    Its number of thresholds is then always among the numbers k. Return None if there are no conditions or no numbers.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Selection: the chosen conditions, and the proof of their inconsistency."""
+"""Selection: the chosen conditions, their inconsistency, and what is proven about it."""
 
 from __future__ import annotations
 
@@ -15,26 +15,29 @@ CONDITIONS_SHOWN = 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Selection:
-    """Chosen conditions of a table, with the proof of their inconsistency.
+    """Conditions chosen from a table, and what is proven about their inconsistency.
+
+    A set of conditions is admissible if ``keep``, ``forbid``, ``per_feature`` and ``max_features`` allow it.
 
     Attributes
     ----------
     candidates : ThresholdTable
-        The given table.
+        The conditions that could be chosen.
     kept : ndarray of bool, shape (n_candidates,)
         Mask of the chosen conditions.
     inconsistency : float
-        Share of the rows whose label is not the most frequent among the rows with equal conditions
-        (:func:`fcca.metrics.inconsistency_rate`).
+        Rows that agree on all chosen conditions form a group. The inconsistency is the share of the rows whose label differs
+        from the most frequent label in their group (:func:`fcca.metrics.inconsistency_rate`).
     lower_bound : float
-        Proven lower bound on the inconsistency of all admissible sets of this size.
+        No admissible set with as many conditions has a smaller inconsistency than this.
     is_optimal : bool
-        Whether it is proven that no set of this size is better. With ``max_inconsistency``, it is also proven that no
-        smaller set suffices.
+        Whether the search finished its proof. Then no admissible set with as many conditions has a smaller inconsistency, or
+        the same inconsistency and larger counts. With ``max_inconsistency``, it is also proven that no smaller set suffices.
     n_nodes : int
-        Number of branches of the search.
+        Number of branches that the search has visited.
     n_thresholds_bound : int
-        With ``max_inconsistency``, a proven lower bound on the number of conditions. Otherwise the number of conditions.
+        With ``max_inconsistency``, no set with fewer conditions than this suffices. Otherwise the number of chosen
+        conditions.
 
     See Also
     --------
@@ -66,7 +69,7 @@ class Selection:
 
     @property
     def gap(self) -> float:
-        """Relative gap between the inconsistency and its lower bound."""
+        """Gap between inconsistency and lower bound: ``(inconsistency - lower_bound) / inconsistency``."""
         return (self.inconsistency - self.lower_bound) / self.inconsistency if self.inconsistency > 0 else 0.0
 
     @property

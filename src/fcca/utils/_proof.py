@@ -37,8 +37,8 @@ def proof_in_words(objective: float, lower_bound: float, is_optimal: bool) -> st
 def share_proof_in_words(share: float, lower_bound: float, is_optimal: bool) -> str:
     """Describe what is proven about the smallest share that any choice can have.
 
-    The text is ``proven optimal``, or it gives the lower bound, such as ``not proven; no choice is below 0.7 %``. A share that
-    equals its lower bound is proven optimal. So is a share of 0, because no share is below 0.
+    The text is ``proven optimal``, or it gives the lower bound, such as ``not proven; no choice is below 0.7 %``. A share
+    that equals its lower bound is proven optimal. So is a share of 0, because no share is below 0.
 
     Parameters
     ----------
