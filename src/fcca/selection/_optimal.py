@@ -26,10 +26,10 @@ NUMBERS_OF_THRESHOLDS = range(1, 17)
 class OptimalSelection(BaseEstimator):
     """Choose the conditions with the smallest inconsistency, with proof.
 
-    Inconsistency is the share of the given rows that every classifier on these conditions gets wrong
-    (:func:`fcca.metrics.inconsistency_rate`). The selection finds the k conditions with the smallest inconsistency, or the
-    fewest conditions whose inconsistency is at most a given share. Among sets with the same inconsistency, it chooses the
-    set whose conditions are crossed by the most counterfactuals.
+    Every classifier that uses only the chosen conditions gets at least a certain share of the given rows wrong. This share
+    is their inconsistency (:func:`fcca.metrics.inconsistency_rate`). The selection finds the k conditions with the smallest
+    inconsistency, or the fewest conditions whose inconsistency is at most a given share. Among sets with the same
+    inconsistency, it chooses the set whose conditions are crossed by the most counterfactuals.
 
     Parameters
     ----------
