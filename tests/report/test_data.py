@@ -453,7 +453,7 @@ def test_what_a_change_is_comes_from_the_classifiers_own_parameters():
     assert (change["lambda0"], change["lambda1"], change["lambda2"]) == (0.25, 2.0, 0.0)
     assert change["size"] == (
         "0.25 for each column changed + 2 × the distance moved, as a share of the column’s range; "
-        "the given rules make some columns count more or less"
+        "the given rules make changes of some columns more or less expensive"
     )
     assert (change["rules"], change["fixed"], change["band"]) == (2, names[:2], (0.5, 0.9))
     found = discretizer.fit(X, y).counterfactuals_

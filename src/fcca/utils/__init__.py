@@ -1,4 +1,4 @@
-"""Helpers: text, numbers, HTML, progress bars, JSON documents, output files."""
+"""Helpers for text, numbers, HTML, progress bars, JSON documents and files."""
 
 from fcca.utils._decimals import plain, shortest_decimal
 from fcca.utils._file_access import AtomicOutputs, as_path, atomic_outputs, regular_content
