@@ -33,7 +33,7 @@ class UnfinishedSearchWarning(UserWarning):
 
 
 class ConstantFeatureWarning(UserWarning):
-    """Some columns have a single value in all training rows, so no threshold can be found in them."""
+    """Some columns have a single value, so no threshold can be found in them."""
 
 
 class LightWeightsWarning(UserWarning):

@@ -1,4 +1,4 @@
-"""Metrics: compression and inconsistency of a discretized table, and fidelity of a tree to a black box."""
+"""Metrics: compression and inconsistency of a discretized table, and fidelity to a black box."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["compression_rate", "fidelity", "inconsistency_rate"]
 
 
 def _row_groups(B: Any) -> NDArray[np.int64]:
-    """Return one number per row of B, such that exactly the equal rows have the same number."""
+    """Number the rows of B so that equal rows, and only these, have the same number."""
     B = check_array(B, dtype=None, ensure_min_features=0, ensure_all_finite=False)
     if B.shape[1] == 0:
         return np.zeros(len(B), dtype=np.int64)

@@ -227,7 +227,7 @@ def _checked(margins: Any, n_refits: Any, noise: Any, n_noises: Any, y: Any) -> 
 def _refitted(
     explainer: CounterfactualExplainer, X: Any, y: NDArray[Any], n: int, rng: np.random.Generator
 ) -> tuple[list[Any], list[Any]]:
-    """Refit the classifier ``n`` times on bootstrap samples, and ``n`` times on all rows with new seeds.
+    """Refit the classifier on bootstrap samples, and on all rows with new seeds, ``n`` times each.
 
     Return both lists of classifiers. The second list is empty if the classifier has no ``random_state``.
     """

@@ -95,7 +95,7 @@ class StatedCounterfactuals:
 
 @dataclass(frozen=True)
 class StatedProof:
-    """What a certificate claims to be proven about a tree or a selection, before it is checked."""
+    """What a certificate claims to be proven about a tree or a selection."""
 
     objective: float
     lower_bound: float

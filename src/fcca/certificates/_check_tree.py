@@ -71,7 +71,10 @@ def check_weighted_classes(given: Evidence) -> list[str]:
 
 
 def tree_on_thresholds(given: Evidence) -> list[str]:
-    """Check that the tree tests only kept thresholds, and that its leaves state the right rows and weights."""
+    """Check that the tree tests only kept thresholds.
+
+    Its leaves must state the numbers of rows and the class weights that the training rows give them.
+    """
     stated = given.stated
     if stated.tree is None:
         return [stated.contradiction]

@@ -373,7 +373,7 @@ class Evidence:
 
     @cached_property
     def target_code(self) -> NDArray[np.int32]:
-        """Class that each changed row is stated to have, as a position in the classes; -1 for none."""
+        """Stated class of each changed row, as a position in the classes; -1 for none."""
         position = {typed_label(label): k for k, label in enumerate(self.engine.model.classes.tolist())}
         targets = (-1 if label is None else position.get((type(label).__name__, label), -1) for label in self.points.target)
         return np.array(list(targets), dtype=np.int32)

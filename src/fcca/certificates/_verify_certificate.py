@@ -137,7 +137,7 @@ def _checks(given: Evidence) -> tuple[Check, ...]:
 
 
 def _reason_to_stop(checks: list[Check]) -> str | None:
-    """Return why further checks would be meaningless after those run so far; None if they are not."""
+    """Return why no further check makes sense after ``checks``; None to go on."""
     failed = [check.name for check in checks if check.outcome == FAILED]
     if len(checks) > 1 and (others := [name for name in failed if name in ("data", "model")]):
         what = {"data": "other data", "model": "another model"}

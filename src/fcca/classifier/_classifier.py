@@ -444,7 +444,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return tags
 
     def fidelity(self, X: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Compute the share of the rows of X for which tree and black box predict the same class."""
+        """Compute the share of rows for which tree and black box predict the same class."""
         check_is_fitted(self)
         return fidelity(self.predict(X), self.discretizer_.predict_target(X), sample_weight)
 

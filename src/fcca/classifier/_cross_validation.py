@@ -431,6 +431,6 @@ class CrossValidationMixin(ABC):
 
 
 def check_selects(discretizer: Any) -> None:
-    """Raise an error if a discretizer has no selection, so that it cannot choose among its thresholds."""
+    """Raise an error if a discretizer cannot choose among its thresholds."""
     if not hasattr(discretizer, "set_selection"):
         raise InvalidInputError(f"{type(discretizer).__name__} cannot choose among its thresholds: it has no set_selection.")

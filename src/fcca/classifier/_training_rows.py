@@ -28,7 +28,10 @@ def are_training_rows(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
 
 
 def _same_leaves(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
-    """Return True if these rows give each leaf the same number of rows and class weights as in ``fit``."""
+    """Return True if the rows give the leaves the same class weights as in ``fit``.
+
+    The numbers of rows in the leaves are compared too.
+    """
     nodes = classifier.structure_
     is_leaf, shape = nodes.feature < 0, nodes.weight.shape
     leaf = classifier.apply(rows.X)
@@ -46,7 +49,10 @@ def _same_leaves(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
 
 
 def _start_the_counterfactuals(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
-    """Return True if every counterfactual starts at the values of its row, so that the order is the same."""
+    """Return True if every counterfactual starts at the values of its row.
+
+    This shows that the rows have the same order as in ``fit``.
+    """
     found = getattr(classifier.discretizer_, "counterfactuals_", None)
     if found is None:
         return True

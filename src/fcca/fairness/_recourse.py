@@ -143,7 +143,7 @@ class GroupRecourse:
         )
 
     def _by_group(self, part: str, whole: str, share: str | None = None) -> str:
-        """Return a list of all groups with a count, such as ``woman 3 of 10 (30%), man 1 of 5 (20%)``.
+        """Describe a count of each group, such as ``woman 3 of 10 (30%), man 1 of 5 (20%)``.
 
         ``part``, ``whole`` and ``share`` are names of columns in ``groups``: here those of 3, 10 and 30%.
         """

@@ -26,7 +26,9 @@ def room_of(ax: Any) -> tuple[float, float]:
 
 
 def fitting(room: float, around: float, line: float = 1.25 * 8.0) -> int:
-    """Return how many lines of text fit into a height, at least 1. All sizes are in points.
+    """Return how many lines of text fit into a height, at least 1.
+
+    All sizes are in points.
 
     Parameters
     ----------
@@ -67,7 +69,7 @@ def plain_frame(ax: Any, grid: str | None = None, *, scale: bool = True) -> None
 
 
 def name_lines(ax: Any, names: Sequence[str]) -> None:
-    """Set the tick labels of the vertical axis, one per row of the chart, from top to bottom."""
+    """Label the rows of a chart on its vertical axis, from top to bottom."""
     ax.set_yticks(range(len(names)), names, fontsize=SMALL)
     ax.set_ylim(len(names) - 0.4, -0.6)
 

@@ -1,4 +1,4 @@
-"""Heat map that shows where the thresholds of each column lie, and how often they are crossed."""
+"""Heat map of where the thresholds lie, and how often they are crossed."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def in_share_of_range(value: Any, low: Any, high: Any) -> Any:
 
 
 def one_row(estimator: Any, row: Any) -> Any:
-    """Convert one row, such as a Series or a list, to a table that the estimator can predict."""
+    """Convert one row, such as a Series or a list, to a table for the estimator."""
     if isinstance(row, pd.Series):
         return row.to_frame().T.infer_objects()
     if hasattr(row, "columns") or (isinstance(row, np.ndarray) and row.ndim == 2):

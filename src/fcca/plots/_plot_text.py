@@ -116,7 +116,10 @@ def some_lines(text: object, width: float, size: float, most_lines: int) -> str:
 
 
 def _breakable_chunks(text: str, width: float, size: float) -> list[str]:
-    """Split a text into pieces between which a line may break: at spaces, and inside long words."""
+    """Split a text into pieces between which a line may break.
+
+    Lines may break after spaces and some other characters, and inside words that are too long for a line.
+    """
     chunks, chunk = [], ""
     for at, char in enumerate(text):
         chunk += char

@@ -1,4 +1,7 @@
-"""Text whose size scales with its axes. In contrast to other modules, this one imports matplotlib at once."""
+"""Text whose size scales with its axes.
+
+In contrast to the other modules of this package, this one imports matplotlib at once.
+"""
 
 from __future__ import annotations
 

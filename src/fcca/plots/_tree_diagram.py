@@ -144,7 +144,7 @@ class TreeDisplay(Display):
             self._swatch(ax, key.left, self._layout.bottom + key.below, at, key.name)
 
     def _begin_tree(self) -> Any:
-        """Lay out the tree, and return the axes of a new figure that is as large as it needs."""
+        """Lay out the tree, and return the axes of a new figure of its size."""
         layout = self._layout = self._laid_out(SHAPES[0])
         words = self._title(max(layout.width, LEAST_TITLE))
         width = max(layout.width, *(1.05 * text_width(line, TITLE) for line in words))
@@ -154,7 +154,7 @@ class TreeDisplay(Display):
         return ax
 
     def _begin_tree_on(self, ax: Any) -> Any:
-        """Lay out the tree in the given axes so that its text is as large as possible."""
+        """Lay out the tree in given axes, with text as large as possible."""
         self._begin(ax, 0, 0)
         width, height = room_of(ax)
         room = width, height - 3 * LINE

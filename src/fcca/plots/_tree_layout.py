@@ -1,4 +1,7 @@
-"""Compute the positions and the text of the boxes in a tree diagram. All sizes are in points."""
+"""Compute the positions and the text of the boxes in a tree diagram.
+
+All sizes and positions are in points.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,16 @@ class Shape(NamedTuple):
 
 
 class Box(NamedTuple):
-    """The box of one node: its lines of text, its left edge, its vertical middle and its height."""
+    """The box of one node.
+
+    Attributes
+    ----------
+    lines : list of str
+        Its text.
+    left, middle : float
+        Positions of the left edge and of the vertical middle.
+    height : float
+    """
 
     lines: list[str]
     left: float
@@ -66,7 +78,7 @@ class Key(NamedTuple):
 
 
 class TreeLayout(NamedTuple):
-    """The boxes of all nodes of a tree, the legend below it, and the size of both together."""
+    """The boxes of all nodes of a tree, and the legend below it."""
 
     shape: Shape
     boxes: list[Box]

@@ -1,4 +1,4 @@
-"""The levels of the report: for each position of a slider, the kept thresholds, their tree and its figures."""
+"""The levels of the report: the thresholds and the tree at each slider position."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ def cost_in_words(tree: Any, fit_to: str) -> str:
 
 
 def _price(tree: Any, fit_to: str) -> str:
-    """Describe the two parts of a tree's objective: its cost on the training rows, and the cost per leaf."""
+    """Describe the objective of a tree: its cost on the training rows, plus the cost of its leaves."""
     leaves = "1 leaf" if tree.n_leaves_ == 1 else f"each of {tree.n_leaves_} leaves"
     cost = max(0.0, tree.objective_ - tree.regularization_ * tree.n_leaves_)
     said, price = (amount_in_words(tree.criterion, value) for value in (cost, tree.regularization_))

@@ -208,7 +208,7 @@ def _checked_texts(name: str, texts: Iterable[Any]) -> list[str]:
 
 @dataclass(frozen=True)
 class Draft:
-    """All contents of a page, before rows and conditions are left out to meet the size limit.
+    """All contents of a page, before some are left out to meet the size limit.
 
     Attributes
     ----------
@@ -250,8 +250,9 @@ class Draft:
         return text
 
     def data(self, most_conditions: int | None) -> tuple[dict[str, Any], Positions]:
-        """Return the data of the page without its rows, and the positions of the conditions that it lists.
+        """Return the data of the page without its rows, and the listed conditions.
 
+        The conditions are given by their positions in ``inputs.conditions``.
         ``most_conditions`` limits the number of listed conditions; None lists all of them.
         """
         inputs = self.inputs

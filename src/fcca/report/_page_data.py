@@ -1,4 +1,7 @@
-"""Data of the report as two JSON documents: one for the page, one for the rows that can be looked up."""
+"""Data of the report as two JSON documents.
+
+One is for the page, the other for the training rows that can be looked up on it.
+"""
 
 from __future__ import annotations
 
@@ -135,7 +138,7 @@ def _level(inputs: ReportInput, level: Level, listed: Positions) -> dict[str, An
 
 
 def _quality(inputs: ReportInput) -> dict[str, Any]:
-    """Return the figures of the page that do not depend on the tree, such as those of the black box."""
+    """Return the figures that do not depend on the tree, such as those of the black box."""
     compared = inputs.comparison
     return {
         "held_out": compared.is_held_out,

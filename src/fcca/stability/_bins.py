@@ -1,4 +1,4 @@
-"""Divide the values of each column into bins at its thresholds, and find the bin of each row."""
+"""Divide each column into bins at its thresholds, and find the bin of each row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Match the thresholds of a fit on all rows with the thresholds of a fit on a sample."""
+"""Match the thresholds of two fits: on all rows, and on a sample of them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RankedColumn:
 
 
 class Match(NamedTuple):
-    """How the thresholds of the full fit are matched in another fit, with one entry per threshold.
+    """Which thresholds of the full fit another fit has too. One entry per threshold.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ NO_PREDICTION = "no prediction: not seen before"
 
 @dataclass(frozen=True)
 class BinShares:
-    """The shares of old rows and of new rows in the same bins, and how much they differ.
+    """How many old rows and new rows lie in each bin, and how much they differ.
 
     Attributes
     ----------

@@ -85,7 +85,7 @@ def _are_numbers(names: Sequence[Any]) -> bool:
 
 
 def _nobody_named(names: Sequence[Any]) -> bool:
-    """Return True if the names are 0, 1, 2, …, which pandas gives to columns without names."""
+    """Return True if the names are the default names of pandas: 0, 1, 2, …."""
     return list(names) == list(range(len(names)))
 
 
@@ -147,7 +147,9 @@ def called(names: Sequence[str] | None, j: int) -> str:
 
 
 def listed_rows(rows: NDArray[np.intp], labels: NDArray[Any] | None) -> str:
-    """Name rows for a message, such as ``rows 3, 8``. Of many rows, only the first are named.
+    """Name rows for a message, such as ``rows 3, 8``.
+
+    Of many rows, only the first few are named.
 
     Parameters
     ----------

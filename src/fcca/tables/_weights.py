@@ -1,4 +1,7 @@
-"""Row weights: a row with weight 2 counts like two equal rows, a row with weight 0 is left out."""
+"""Row weights.
+
+A row with weight 2 counts like two equal rows, and a row with weight 0 is left out.
+"""
 
 from __future__ import annotations
 

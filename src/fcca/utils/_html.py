@@ -11,7 +11,7 @@ BAR_WIDTH = 120  # pixels
 
 
 class Markup(str):
-    """A string that is already HTML. In a table it is not escaped, in contrast to other strings."""
+    """A string that is already HTML, so that it is not escaped again."""
 
     __slots__ = ()
 

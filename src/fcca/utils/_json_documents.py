@@ -22,7 +22,9 @@ CUT = {"threshold": float, "cut": float, "below": float | None, "above": float |
 
 
 def parsed(text: Any, largest: int, what: str) -> Any:
-    """Parse a JSON document. Names that occur twice in an object, NaN and infinity are errors.
+    """Parse a JSON document.
+
+    NaN, infinity, and a name that occurs twice in an object are errors.
 
     Parameters
     ----------
@@ -70,7 +72,10 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build a JSON object from its pairs of name and value. A name that occurs twice is an error."""
+    """Build a JSON object from pairs of name and value.
+
+    A name that occurs twice is an error.
+    """
     found = dict(pairs)
     if len(found) < len(pairs):
         seen: set[str] = set()

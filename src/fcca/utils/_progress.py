@@ -92,7 +92,7 @@ def standard_error_display() -> TerminalDisplay | PlainDisplay:
 
 
 class TerminalDisplay:
-    """A display on a terminal: one line per running job, with a bar and the time left."""
+    """A display on a terminal: a bar and the time left for each running job."""
 
     def __init__(self, console: Console) -> None:
         from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
@@ -162,7 +162,10 @@ class _Job:
 
 
 class PlainDisplay:
-    """A display for files and logs: a line of text every few seconds, and nothing for short jobs."""
+    """A display for files and logs: a line of text every few seconds.
+
+    Short jobs show nothing.
+    """
 
     def __init__(self, stream: IO[str], seconds: float | None = None) -> None:
         self._stream, self._seconds = stream, SECONDS_BETWEEN_LINES if seconds is None else seconds

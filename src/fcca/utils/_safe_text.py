@@ -1,4 +1,4 @@
-"""Escape strings from the user's data, such as column names, so that they can be shown safely."""
+"""Escape strings from the user's data, such as column names, for safe display."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ def type_in_words(given: object) -> str:
 
 
 def escaped_json(json_text: str) -> str:
-    """Escape control characters and direction marks in a JSON document, so that it can be shown safely."""
+    """Escape control characters and direction marks in a JSON document, for safe display."""
     return UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", json_text)
