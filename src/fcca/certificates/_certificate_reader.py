@@ -184,7 +184,7 @@ class CertificateDocument:
 
 
 def read_certificate(text: str | bytes) -> CertificateDocument:
-    """Read a document written by :func:`fcca.certificates.certificate`.
+    """Read a certificate written by :func:`fcca.certificates.certificate`, and check its form.
 
     Parameters
     ----------

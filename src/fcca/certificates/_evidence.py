@@ -336,17 +336,23 @@ class Evidence:
 
     @cached_property
     def status(self) -> NDArray[np.str_]:
-        """Status of each counterfactual."""
+        """Stated status of each counterfactual, such as ``optimal`` or ``infeasible``."""
         return np.array(self.points.status, dtype="U10")
 
     @cached_property
     def claims_flip(self) -> Bools:
-        """Mask of counterfactuals with the status optimal or feasible."""
+        """Mask of the counterfactuals that are stated to flip the prediction.
+
+        Their status is optimal or feasible.
+        """
         return np.isin(self.status, ("optimal", "feasible"))
 
     @cached_property
     def unverified(self) -> Bools:
-        """Mask of counterfactuals with the status unverified."""
+        """Mask of the counterfactuals with the status unverified.
+
+        The search found them, but the black box predicts another class or a rule is broken.
+        """
         unverified: Bools = self.status == "unverified"
         return unverified
 
@@ -357,7 +363,10 @@ class Evidence:
 
     @cached_property
     def left_open(self) -> Bools:
-        """Mask of counterfactuals with the status feasible or unknown."""
+        """Mask of the searches that are stated to have ended without a proof.
+
+        Their status is feasible or unknown.
+        """
         return np.isin(self.status, ("feasible", "unknown"))
 
     @cached_property

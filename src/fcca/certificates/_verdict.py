@@ -52,7 +52,7 @@ class Verification:
 
     @property
     def accepted(self) -> bool:
-        """True if no check failed."""
+        """True if no check failed. Checks that could not be run do not count as failed."""
         return all(check.outcome != FAILED for check in self.checks)
 
     @property

@@ -1,4 +1,4 @@
-"""Curves of the robustness and the cost of counterfactuals against the margin."""
+"""Curves of the robustness and the cost of counterfactuals over the margin."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class ReportInput:
 
     @property
     def conditions(self) -> ThresholdTable:
-        """All conditions found, before any selection."""
+        """All conditions that the discretizer found, before it selected some of them."""
         return all_conditions(self.classifier)
 
     @property
@@ -121,7 +121,7 @@ class ReportInput:
             return list(found)
 
     def class_codes(self, labels: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the positions of labels in ``classes``."""
+        """Return the position of each label in ``classes``."""
         position = {label: code for code, label in enumerate(self.classes)}
         return np.array([position[label] for label in labels.tolist()], dtype=np.int64)
 

@@ -165,7 +165,7 @@ class Stability:
         return frame.take(lines).reset_index(drop=True)
 
     def sentences(self) -> list[str]:
-        """Return the main results as sentences."""
+        """Return the main results as sentences: which thresholds and columns are found again, and how often."""
         chosen = self.chosen
         least, most = f"{chosen.min():.0%}", f"{chosen.max():.0%}"
         shares = least if least == most else f"{least} to {most}"

@@ -210,7 +210,7 @@ class Drift:
         return pd.DataFrame(lines, columns=["column", "bin", "reference", "new", "contribution", "note"])
 
     def sentences(self) -> list[str]:
-        """Return the main results as sentences."""
+        """Return the main results as sentences: which columns have drifted, and by how much."""
         counts = {word: sum(one.reading == word for one in self.columns) for word in ("stable", "look", "shifted")}
         old, new = (float(rows.sum()) for rows in (self.columns[0].reference, self.columns[0].new))
         texts = [

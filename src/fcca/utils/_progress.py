@@ -130,7 +130,7 @@ class TerminalDisplay:
 
     @contextmanager
     def job(self, label: str, total: int | None) -> Iterator[Update]:
-        """Show a job while it runs."""
+        """Show a job while a ``with`` block runs; see :meth:`ProgressDisplay.job`."""
         task = self._progress.add_task(label, total=total)
 
         def update(done: int, of: int | None = None) -> None:
@@ -193,7 +193,7 @@ class PlainDisplay:
 
     @contextmanager
     def job(self, label: str, total: int | None) -> Iterator[Update]:
-        """Show a job while it runs."""
+        """Show a job while a ``with`` block runs; see :meth:`ProgressDisplay.job`."""
         job = _Job(label, total)
 
         def update(done: int, of: int | None = None) -> None:
