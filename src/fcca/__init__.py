@@ -1,4 +1,4 @@
-"""Exact counterfactuals of fitted classifiers, and the few thresholds behind their decisions."""
+"""Exact counterfactuals of fitted classifiers, the thresholds that they cross, and small trees on these thresholds."""
 
 from importlib.metadata import version
 from typing import TYPE_CHECKING

@@ -1,11 +1,11 @@
-"""Errors and warnings.
+"""The errors and warnings of fcca.
 
-Every error is also the built-in type that users of scikit-learn expect.
+Every error is also of the built-in type that scikit-learn raises in such a case, for example a ValueError.
 """
 
 
 class FCCAError(Exception):
-    """Base of all errors of fcca."""
+    """Base class of all errors that fcca raises."""
 
 
 class InvalidInputError(FCCAError, ValueError):
@@ -13,11 +13,11 @@ class InvalidInputError(FCCAError, ValueError):
 
 
 class UnsupportedModelError(FCCAError, TypeError):
-    """No exact counterfactual search exists for this classifier."""
+    """fcca cannot compute exact counterfactuals for this type of classifier."""
 
 
 class NoCounterfactualError(FCCAError, ValueError):
-    """No row has a counterfactual, so there are no thresholds."""
+    """No row has a counterfactual, so no thresholds can be found."""
 
 
 class WorkerDiedError(FCCAError, RuntimeError):
@@ -25,19 +25,19 @@ class WorkerDiedError(FCCAError, RuntimeError):
 
 
 class UnverifiedCounterfactualWarning(UserWarning):
-    """Some counterfactuals do not flip the black box and were not counted."""
+    """Some counterfactuals do not flip the prediction of the black box, so they were left out."""
 
 
 class UnfinishedSearchWarning(UserWarning):
-    """Some searches were stopped by a time limit or a node limit before a proof."""
+    """A time limit or another limit stopped some searches before their result was proven."""
 
 
 class ConstantFeatureWarning(UserWarning):
-    """Some columns are constant, so they have no threshold."""
+    """Some columns have a single value, so no threshold can be found in them."""
 
 
 class LightWeightsWarning(UserWarning):
     """The sample weights sum to far less than the number of rows.
 
-    The default regularization is then too strong.
+    Results that depend on the number of rows, such as the default regularization of a tree, are then misleading.
     """

@@ -1,4 +1,4 @@
-"""Metrics of discretizations and surrogates: compression, inconsistency and fidelity."""
+"""Metrics: compression and inconsistency of a discretized table, and fidelity to a black box."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["compression_rate", "fidelity", "inconsistency_rate"]
 
 
 def _row_groups(B: Any) -> NDArray[np.int64]:
-    """Number the distinct rows; equal rows have equal numbers."""
+    """Number the rows of B so that equal rows, and only these, have the same number."""
     B = check_array(B, dtype=None, ensure_min_features=0, ensure_all_finite=False)
     if B.shape[1] == 0:
         return np.zeros(len(B), dtype=np.int64)
@@ -26,16 +26,16 @@ def _row_groups(B: Any) -> NDArray[np.int64]:
 
 
 def compression_rate(B: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Compute the share of rows saved by writing equal rows once.
+    """Compute the share of rows that are equal to an earlier row.
 
-    It is 1 − (distinct rows) / (rows).
+    It is ``1 - number of distinct rows / number of rows``.
 
     Parameters
     ----------
     B : array-like of shape (n_rows, n_columns)
         A discretized table.
     sample_weight : array-like of shape (n_rows,), optional
-        Number of rows that each row stands for. Rows of weight 0 do not count.
+        Number of rows that each row stands for. Rows with weight 0 are left out.
 
     Returns
     -------
@@ -53,9 +53,10 @@ def compression_rate(B: ArrayLike, sample_weight: ArrayLike | None = None) -> fl
 
 
 def inconsistency_rate(B: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Compute the share of rows without the most frequent label of their equal rows.
+    """Compute the smallest share of rows that a classifier on the columns of B gets wrong.
 
-    No classifier on the columns of B is wrong on a smaller share of these rows.
+    Equal rows of B form a group. A classifier gives them all the same class, at best the most frequent label in the group.
+    The inconsistency is the share of rows whose label differs from the most frequent label in their group.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def inconsistency_rate(B: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | No
     y : array-like of shape (n_rows,)
         Labels, or the predictions of the black box.
     sample_weight : array-like of shape (n_rows,), optional
-        A row of weight 2 counts twice.
+        A row with weight 2 counts like two equal rows.
 
     Returns
     -------
@@ -88,13 +89,16 @@ def inconsistency_rate(B: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | No
 
 
 def fidelity(surrogate: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Compute the share of rows on which a surrogate agrees with its black box.
+    """Compute the share of rows on which a surrogate model and its black box agree.
 
     Parameters
     ----------
-    surrogate, target : array-like of shape (n_rows,)
-        Predicted classes.
+    surrogate : array-like of shape (n_rows,)
+        Classes that the surrogate predicts, for example a small tree.
+    target : array-like of shape (n_rows,)
+        Classes that the black box predicts for the same rows.
     sample_weight : array-like of shape (n_rows,), optional
+        A row with weight 2 counts like two equal rows.
 
     Returns
     -------

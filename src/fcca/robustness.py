@@ -1,4 +1,4 @@
-"""Robustness of counterfactuals to refitted classifiers and to noise, by margin."""
+"""How often counterfactuals stay valid after the classifier is refitted or values are slightly off."""
 
 from __future__ import annotations
 
@@ -29,26 +29,27 @@ ROWS_AT_ONCE = 65_536
 
 
 def share_margin(classifier: Any, X: Any, share: float | str) -> float:
-    """Convert a share of the score range into a margin.
+    """Convert a share such as 10 % into a margin in units of the classifier's scores.
 
-    The scores of forests and of voting are shares of votes or averaged probabilities. For them, the margin is a share of the
-    votes: with "10%" the target leads by a tenth of the votes, 55 to 45 for two classes. The scores of boosting and of
-    linear models have no fixed range. For them, the margin is a share of the distance between the 5th and the 95th
-    percentile of the scores of X. With one score per class, this distance is computed for each class's lead over the best
-    other class, and averaged over the classes.
+    A margin is the difference of score by which a counterfactual must win. The scores of forests and voting classifiers are
+    shares of votes or averaged probabilities. For them, the margin is a share of the votes: with "10%", the new class leads
+    by a tenth of the votes, such as 55 to 45 for two classes. The scores of boosting and linear models have no fixed range.
+    For them, the margin is a share of the distance between the 5th and the 95th percentile of the scores on X. If there is
+    one score per class, this distance is computed for the lead of each class over the best other class. The mean over the
+    classes is used.
 
     Parameters
     ----------
     classifier : fitted classifier or CounterfactualExplainer
     X : array-like or data frame of shape (n_rows, n_features)
-        Training data.
+        Training rows of the classifier.
     share : float or str
         A number above 0 and up to 1, or a string such as ``"10%"``.
 
     Returns
     -------
     float
-        A value for ``margin`` of an explainer or a discretizer.
+        A value for the parameter ``margin`` of an explainer or a discretizer.
 
     Examples
     --------
@@ -86,48 +87,54 @@ def margin_effect(
 ) -> pd.DataFrame:
     """Measure the cost and the robustness of counterfactuals for several margins.
 
-    A counterfactual is about one fitted classifier. When somebody acts on it, the classifier may have been refitted, or the
-    new value may be slightly off. With a margin, the target class wins by more than necessary. Such
-    counterfactuals cost more and stay valid more often. This function measures both.
+    A counterfactual is computed for one fitted classifier. When somebody acts on it, the classifier may have been refitted,
+    or the new value may be slightly off. With a margin, the new class wins by more than necessary. Such counterfactuals cost
+    more than those without a margin, and they stay valid more often. This function measures both.
 
     Parameters
     ----------
     classifier : fitted classifier
     X : array-like or data frame of shape (n_rows, n_features)
-        Training data of the classifier.
+        Training rows of the classifier.
     rows : array-like or data frame
-        Rows to explain.
+        Rows for which counterfactuals are computed.
     y : array-like of shape (n_rows,), optional
         Training labels. Required if ``n_refits`` is above 0.
     target : label, optional
-        The class to reach. Rows that are already predicted as this class are left out. None stands for any other class.
+        The class that the changed rows should be predicted as. Rows that are already predicted as this class are left out.
+        None accepts every class other than the predicted one.
     margins : sequence of float or str
         Differences of score, or strings such as ``"10%"`` (see :func:`share_margin`).
     constraints : list of Constraint, default=()
         Rules of :mod:`fcca.constraints`.
     n_refits : int, default=10
-        Number of classifiers to fit on bootstrap samples of the training rows, and number to fit on all rows with other
-        seeds. A sample keeps at least one row of every category and class.
+        Number of classifiers to fit on bootstrap samples of the training rows. As many classifiers are fitted on all
+        training rows with new random seeds. A sample has at least one row of every category and class.
     noise : float, default=0.01
-        Largest error of every changed numeric value, up or down, as a share of the column's range. Categories and unchanged
-        values get no error.
+        Largest random error that is added to each changed numeric value, up or down, as a share of the column's range.
+        Categories and unchanged values get no error.
     n_noises : int, default=20
-        Number of random errors per counterfactual.
+        Number of times that random errors are added to each counterfactual.
     random_state : int, default=0
+        Seed of the samples, of the refitted classifiers and of the errors.
     **options
-        Further parameters of CounterfactualExplainer: costs, ``n_jobs``, time limits.
+        Further parameters of CounterfactualExplainer, such as costs, ``n_jobs`` and time limits.
 
     Returns
     -------
     DataFrame
-        One line per margin.
+        One row per margin.
 
         - ``margin``: the margin as given. ``score``: the margin as a difference of score.
-        - ``asked``: number of rows. ``solved``: rows with a counterfactual. ``unproven``: solved rows whose search was
-          stopped by a time limit. ``infeasible``: rows proven to have no counterfactual. ``unknown``: all other rows.
-        - ``mean_cost``, ``median_cost``: cost over the solved rows. ``mean_changes``: number of changed columns.
-        - ``holds_resampled``, ``holds_reseeded``: share of the refitted classifiers' predictions for the changed rows that
-          are the target class. ``holds_noisy``: the same for the classifier itself with noise.
+        - ``asked``: number of rows for which a counterfactual was searched. ``solved``: number of these with a
+        counterfactual.
+          ``unproven``: solved rows whose search was stopped by a time limit. ``infeasible``: rows proven to have no
+          counterfactual. ``unknown``: all other rows.
+        - ``mean_cost``, ``median_cost``: cost over the solved rows. ``mean_changes``: mean number of changed columns.
+        - ``holds_resampled``, ``holds_reseeded``: how often the classifiers that were refitted on samples, or with new
+        seeds,
+          predict the new class for the changed rows, as a share. ``holds_noisy``: the same share for the given classifier,
+          after random errors were added to the changed rows.
 
         Values that were not measured are NaN. ``holds_reseeded`` is NaN for a classifier without a ``random_state``.
 
@@ -137,7 +144,7 @@ def margin_effect(
 
     Notes
     -----
-    With a larger margin, fewer rows have a counterfactual. So lines with different ``solved`` are about different rows.
+    With a larger margin, fewer rows have a counterfactual. So results with different ``solved`` are about different rows.
 
     Examples
     --------
@@ -152,7 +159,7 @@ def margin_effect(
     """
     given = _checked(margins, n_refits, noise, n_noises, y)
     if "margin" in options:
-        raise InvalidInputError("Give 'margins', not 'margin'.")
+        raise InvalidInputError("margin_effect has no parameter 'margin'. Give a list of margins as 'margins'.")
     first = CounterfactualExplainer(classifier, X, **options)
     table, _ = first.encode_rows(rows)
     if target is not None:
@@ -220,7 +227,10 @@ def _checked(margins: Any, n_refits: Any, noise: Any, n_noises: Any, y: Any) -> 
 def _refitted(
     explainer: CounterfactualExplainer, X: Any, y: NDArray[Any], n: int, rng: np.random.Generator
 ) -> tuple[list[Any], list[Any]]:
-    """Fit classifiers on bootstrap samples, and with other seeds."""
+    """Refit the classifier on bootstrap samples, and on all rows with new seeds, ``n`` times each.
+
+    Return both lists of classifiers. The second list is empty if the classifier has no ``random_state``.
+    """
     fresh, threshold = _unfitted(explainer.classifier)
     seeds = [name for name in fresh.get_params() if name == "random_state" or name.endswith("__random_state")]
     table = explainer.columns.encode(X)
@@ -239,7 +249,7 @@ def _refitted(
 
 
 def _unfitted(estimator: Any) -> tuple[Any, float | None]:
-    """Return an unfitted copy of the classifier, and its decision threshold."""
+    """Return an unfitted copy of the classifier, and its decision threshold; None if it has none."""
     threshold = None
     while isinstance(estimator, (FrozenEstimator, DecidedAt)):
         if isinstance(estimator, DecidedAt) and threshold is None:
@@ -256,7 +266,10 @@ def _unfitted(estimator: Any) -> tuple[Any, float | None]:
 
 
 def _sample(table: Floats, y: NDArray[Any], columns: Columns, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw a bootstrap sample that covers all categories and classes."""
+    """Draw a bootstrap sample, and return the positions of its rows.
+
+    A row is added for each class, category or kind of missing value that was not drawn.
+    """
     drawn = rng.integers(len(table), size=len(table))
     kept = [np.unique(y, return_inverse=True)[1]]
     kept += [np.isnan(column).astype(np.int64) for column in table[:, columns.may_miss].T]
@@ -268,7 +281,10 @@ def _sample(table: Floats, y: NDArray[Any], columns: Columns, rng: np.random.Gen
 
 
 def _agreement(models: list[Any], given: Any, wanted: NDArray[Any]) -> float:
-    """Return the share of all classifiers' predictions that are the target."""
+    """Return how often the classifiers in ``models`` predict the wanted classes, as a share.
+
+    ``given`` are the changed rows, and ``wanted`` has the class that each of them should be predicted as.
+    """
     if not models or given is None:
         return float("nan")
     return float(np.mean([np.mean(np.asarray(model.predict(given)).ravel() == wanted) for model in models]))
@@ -285,7 +301,26 @@ def _under_noise(
     n_noises: int,
     rng: np.random.Generator,
 ) -> float:
-    """Return the share of predictions that remain the target under noise."""
+    """Add random errors to counterfactuals, and return how often they still flip the prediction.
+
+    Parameters
+    ----------
+    explainer : CounterfactualExplainer
+    found : Explanations
+        The counterfactuals.
+    solved : ndarray of int
+        Positions of the rows with a counterfactual.
+    noise : float
+        Largest error, as a share of the column's range.
+    n_noises : int
+        Number of times that errors are added to each counterfactual.
+    rng : Generator
+
+    Returns
+    -------
+    float
+        Share of the predictions that are the new class.
+    """
     if n_noises == 0 or len(solved) == 0:
         return float("nan")
     points, wanted = found.points, found.target

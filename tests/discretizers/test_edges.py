@@ -95,7 +95,7 @@ def test_a_table_is_no_other_thing():
 def test_more_conditions_than_a_search_takes(monkeypatch):
     monkeypatch.setattr(_selection_problem, "MOST_CONDITIONS", 3)
     X = np.array([[1.0, 2.0], [2.0, 3.0], [1.0, 3.0], [2.0, 2.0]])
-    with pytest.raises(InvalidInputError, match="The table has 2 conditions, but the search takes at most about 3"):
+    with pytest.raises(InvalidInputError, match="The table has 2 conditions, but the search accepts at most about 3"):
         OptimalSelection(n_thresholds=1).select(conditions(), X, [0, 1, 0, 1])
 
 

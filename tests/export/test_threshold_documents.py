@@ -103,7 +103,7 @@ def test_tables_too_large_are_neither_read_nor_written(monkeypatch):
     text = json.dumps(document())
     table = ThresholdTable.from_json(text)
     monkeypatch.setattr(_document, "LARGEST", 100)
-    with pytest.raises(InvalidInputError, match="characters, but a threshold table has at most 100"):
+    with pytest.raises(InvalidInputError, match="characters, but a threshold table may have at most 100"):
         ThresholdTable.from_json(text)
     with pytest.raises(InvalidInputError, match="Keep fewer conditions"):
         table.to_json()

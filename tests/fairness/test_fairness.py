@@ -371,7 +371,7 @@ def test_an_array_has_columns_by_number():
         ({"favourable": "yes"}, "favourable='yes' must be one of the classes"),
         ({"X_test": biased()[0]}, "both X_test and y_test"),
         ({"classifier": GradientBoostingClassifier()}, "must be an FCCAClassifier"),
-        ({"classifier": FCCAClassifier(GTREDiscretizer())}, "GTREDiscretizer takes no rules"),
+        ({"classifier": FCCAClassifier(GTREDiscretizer())}, "GTREDiscretizer has no parameter 'constraints'"),
         ({"sensitive": "income"}, "20 different numbers"),
     ],
 )

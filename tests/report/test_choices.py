@@ -198,16 +198,20 @@ def found(k, inconsistency, bound, optimal=False, n=52):
     ("chosen", "claim"),
     [
         (found(5, 0.18, 0.18, optimal=True), "proven to be the smallest for any 5 of the 52"),
-        (found(5, 0.1031, 0.1), "not proven to be the smallest for any 5 of the 52: within 3.1 % of optimal"),
-        (found(5, 0.3, 0.1), "not proven to be the smallest for any 5 of the 52: at most 3 times the optimum"),
+        (found(5, 0.1031, 0.1), "not proven to be the smallest for any 5 of the 52; no choice is below 10 %"),
+        (found(5, 0.013, 3 / 455), "not proven to be the smallest for any 5 of the 52; no choice is below 0.659 %"),
         (found(5, 0.18, 0.0), "not proven to be the smallest for any 5 of the 52"),
+        (found(5, 0.18, 0.18), "proven to be the smallest for any 5 of the 52"),
+        (found(5, 0.0, 0.0), "proven to be the smallest for any 5 of the 52"),
         (found(52, 0.02, 0.02, optimal=True), "with all thresholds"),
     ],
 )
 def test_what_is_proven_is_said_and_no_more(chosen, claim):
     proof = _proof(chosen, 0.31, 0.2, "the 52")
     assert proof.claim == claim
-    assert (proof.frequency, proof.greedy, proof.is_optimal) == (0.31, 0.2, chosen.is_optimal)
+    is_optimal = chosen.is_optimal or chosen.inconsistency == chosen.lower_bound
+    assert (proof.frequency, proof.greedy, proof.is_optimal) == (0.31, 0.2, is_optimal)
+    assert (proof.words == "proven optimal") == is_optimal
 
 
 def test_without_time_nothing_is_said_to_be_proven():

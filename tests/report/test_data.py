@@ -244,7 +244,7 @@ def test_what_is_proven_is_told_in_full():
     assert found["claim"] == "Proven: no tree on these thresholds with depth at most 3 is better on the training rows"
     assert found["detail"] == (
         "Wrong on 3 % of the training rows, plus 1 % for each of 2 leaves: 5 %. "
-        "No tree on these thresholds with depth at most 3 has a smaller sum. Other trees may be equally good."
+        "No tree on these thresholds with depth at most 3 has a smaller sum. Other trees may have the same sum."
     )
     assert certificate(tree_with(0.05, 0.05, optimal=True), "target")["detail"].startswith("Unlike the black box on 3 %")
     gap = certificate(tree_with(0.1031, 0.1))
@@ -453,7 +453,7 @@ def test_what_a_change_is_comes_from_the_classifiers_own_parameters():
     assert (change["lambda0"], change["lambda1"], change["lambda2"]) == (0.25, 2.0, 0.0)
     assert change["size"] == (
         "0.25 for each column changed + 2 × the distance moved, as a share of the column’s range; "
-        "the given rules make some columns count more or less"
+        "the given rules make changes of some columns more or less expensive"
     )
     assert (change["rules"], change["fixed"], change["band"]) == (2, names[:2], (0.5, 0.9))
     found = discretizer.fit(X, y).counterfactuals_

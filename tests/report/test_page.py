@@ -144,7 +144,10 @@ def test_without_javascript_the_page_still_tells_the_tree():
 
 @pytest.mark.parametrize(
     ("name", "learned"),
-    [("breast cancer", "the class probabilities of the black box."), ("three classes", "the predictions of the black box.")],
+    [
+        ("breast cancer", "the class probabilities of the black box, not the labels."),
+        ("three classes", "the predictions of the black box, not the labels."),
+    ],
 )
 def test_the_lead_says_what_the_tree_learned_and_what_was_computed(name, learned):
     classifier, (_, y) = fitted(name)
@@ -154,7 +157,7 @@ def test_the_lead_says_what_the_tree_learned_and_what_was_computed(name, learned
     proven = int(classifier.discretizer_.counterfactuals_.is_status("optimal").sum())
     assert "the “black box” (my model)" in text
     assert f"For {proven} of the {len(y)}" in text
-    assert text.rstrip().endswith(f"It learned {learned}")
+    assert text.rstrip().endswith(f"The small tree learned {learned}")
 
 
 def test_rows_are_listed_in_the_order_of_their_numbers():

@@ -270,8 +270,8 @@ def test_an_unreached_share_after_a_timeout_is_an_error(hard):
         ({"n_thresholds": 2, "forbid": 3}, "'forbid' must be a list"),
         ({"n_thresholds": 2, "keep": ["age > 30"], "forbid": ["age"]}, "'age > 30' is in both 'keep' and 'forbid'"),
         ({"n_thresholds": 1, "keep": [0, 1]}, "'keep' has 2 conditions, but n_thresholds=1"),
-        ({"n_thresholds": 3, "keep": [0, 1], "per_feature": 1}, "'keep' has 2 conditions of column 'age'"),
-        ({"n_thresholds": 3, "keep": [0, 3], "max_features": 1}, "'keep' come from 2 columns, but max_features=1"),
+        ({"n_thresholds": 3, "keep": [0, 1], "per_feature": 1}, "'keep' has 2 conditions on column 'age'"),
+        ({"n_thresholds": 3, "keep": [0, 3], "max_features": 1}, "'keep' are on 2 columns, but max_features=1"),
         ({"n_thresholds": 3, "per_feature": 0}, "per_feature must be a whole number of at least 1"),
         ({"n_thresholds": 3, "per_feature": 1.5}, "per_feature must be a whole number"),
         ({"n_thresholds": 3, "per_feature": {"incme": 1}}, "Did you mean 'income'"),
@@ -354,8 +354,25 @@ def test_repr_lists_the_conditions(table, rows):
 
 def test_an_unfinished_selection_shows_its_gap(table):
     unfinished = Selection(table, np.arange(7) < 3, 0.103, 0.1, False, 10, 3)
-    assert unfinished.proof == "within 3 % of optimal"
+    assert unfinished.proof == "not proven; no choice is below 10 %"
     assert unfinished.gap == pytest.approx(0.003 / 0.103)
+
+
+@pytest.mark.parametrize(
+    ("inconsistency", "bound", "text"),
+    [
+        (0.0, 0.0, "proven optimal, except for ties"),
+        (0.103, 0.103, "proven optimal, except for ties"),
+        (0.103, 0.0, "not proven: the search ended before it had a lower bound"),
+        (0.103, 1e-17, "not proven: the search ended before it had a lower bound"),
+        (6 / 455, 3 / 455, "not proven; no choice is below 0.659 %"),
+        (0.9, 0.29, "not proven; no choice is below 29 %"),
+        (0.2, 0.19999, "not proven; no choice is below 19.9 %"),
+        (0.2, 0.000012345, "not proven; no choice is below 0.00123 %"),
+    ],
+)
+def test_an_unfinished_selection_gives_its_lower_bound_rounded_down(table, inconsistency, bound, text):
+    assert Selection(table, np.arange(7) < 3, inconsistency, bound, False, 10, 3).proof == text
 
 
 def test_weights_too_small_to_compute_with_are_refused():

@@ -341,7 +341,7 @@ def test_rows_may_come_as_arrays_codes_lists_and_polars():
         (lambda X: (table(), X, X.assign(income="much")), "In X_new: X has values that are not numbers: column 'income'"),
         (lambda X: (DecisionTreeClassifier(), X, X), "Expected a ThresholdTable, .* got DecisionTreeClassifier"),
         (lambda X: (FCCAClassifier, X, X), "got the class FCCAClassifier"),
-        (lambda X: (ThresholdTable.from_list([], ["a"]), X, X), "There are no thresholds"),
+        (lambda X: (ThresholdTable.from_list([], ["a"]), X, X), "The table has no thresholds"),
     ],
 )
 def test_invalid_comparisons_are_refused(given, message):

@@ -1,6 +1,6 @@
 """Read certificates.
 
-A document is checked completely before it is used. Nothing in it is run as code.
+The form of a document is checked completely before any of it is used. Nothing in it is run as code.
 """
 
 from __future__ import annotations
@@ -58,23 +58,26 @@ _reader = DocumentReader("certificate", FORMAT, (VERSION,), "certificate.json", 
 
 @dataclass(frozen=True)
 class StatedCounterfactuals:
-    """The counterfactuals that a certificate states.
+    """The counterfactuals that a certificate states, before they are checked.
+
+    A move is the change of one column by a counterfactual.
 
     Attributes
     ----------
     row : ndarray of int
-        Row numbers. This and the next four attributes have one entry per counterfactual.
+        Number of the row. This and the next four attributes have one entry per row for which a counterfactual was searched.
     target : tuple
-        Labels; None if there is no counterfactual.
+        Class that the changed row is predicted as; None if there is no counterfactual.
     status : tuple of str
+        Outcome of the search, such as ``optimal`` or ``infeasible``.
     cost, bound : ndarray
-        Infinite if there is none.
+        Cost of the counterfactual, and its lower bound. Infinite if the certificate states none.
     move_row, move_feature : ndarray of int
-        This and the next two attributes have one entry per move.
+        Number of the row and position of the column. This and the next two attributes have one entry per move.
     move_from, move_to : tuple
-        Numbers, labels of categories, None for a missing value.
+        Old and new value: a number, a category, or None for a missing value.
     gap_row, gap_feature : ndarray of int
-        Missing values that alone decide the prediction.
+        Rows and columns of the missing values that, if filled in alone, flip the prediction.
     """
 
     row: Longs
@@ -92,7 +95,7 @@ class StatedCounterfactuals:
 
 @dataclass(frozen=True)
 class StatedProof:
-    """The claimed proof of a tree or of a selection."""
+    """What a certificate claims to be proven about a tree or a selection."""
 
     objective: float
     lower_bound: float
@@ -102,7 +105,10 @@ class StatedProof:
 
 @dataclass(frozen=True)
 class StatedParameters:
-    """The parameters, named as in FCCADiscretizer, FCCAClassifier and OptimalTreeClassifier."""
+    """The parameters in a certificate, with the names that FCCAClassifier and its parts use.
+
+    ``search`` are parameters of FCCADiscretizer, and ``tree_is_limited`` says whether the tree had a time limit.
+    """
 
     search: dict[str, Any]
     rules: tuple[Constraint, ...]
@@ -120,26 +126,26 @@ class StatedParameters:
 
     @property
     def search_is_limited(self) -> bool:
-        """True if a time limit may have stopped searches for counterfactuals."""
+        """True if there was a time limit, which may have stopped searches for counterfactuals."""
         return any(self.search[name] is not None for name in TIMES)
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """The file that the command line read, and its options.
+    """The file that ``fcca distill`` read, and the options that it was read with.
 
     Attributes
     ----------
     label : str
-        The label column.
+        Name of the column with the labels.
     categorical : tuple of str
-        Columns declared as categories.
+        Columns that the user declared to hold categories.
     n_rows : int
         Number of rows in the file.
     left_out : ndarray of int
-        Rows that were not used for training.
+        Numbers of the rows that were not used for training.
     fingerprint : str
-        Fingerprint of all rows.
+        Fingerprint of all rows in the file.
     """
 
     label: str
@@ -151,10 +157,10 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class CertificateDocument:
-    """The contents of a well-formed certificate.
+    """The contents of a certificate whose form was checked.
 
-    :func:`fcca.certificates.verify` checks that its claims are true. If the tree contradicts itself, ``tree`` is None and
-    ``contradiction`` gives the reason.
+    Its claims may still be false: :func:`fcca.certificates.verify` checks them. If the entries of the tree contradict each
+    other, ``tree`` is None and ``contradiction`` gives the reason.
     """
 
     versions: dict[str, str]
@@ -178,7 +184,7 @@ class CertificateDocument:
 
 
 def read_certificate(text: str | bytes) -> CertificateDocument:
-    """Read a document written by :func:`fcca.certificates.certificate`.
+    """Read a certificate written by :func:`fcca.certificates.certificate`, and check its form.
 
     Parameters
     ----------
@@ -321,7 +327,7 @@ def _parameters(given: dict[str, Any]) -> StatedParameters:
 
 
 def _distances(given: dict[str, Any], where: str) -> dict[str, Any]:
-    """Read the units of distance, by default the units of the paper."""
+    """Read the parameters ``scale`` and ``category_distance``; the paper's values if they are missing."""
     given = PAPER_DISTANCES | given
     scale = _reader.entry(given, "scale", dict if isinstance(given["scale"], dict) else str, where)
     distance = _reader.entry(
@@ -451,7 +457,7 @@ def _kept(given: dict[str, Any], n_found: int) -> tuple[int, ...]:
 
 
 def _tree(given: dict[str, Any], columns: tuple[str, ...]) -> tuple[DistilledTree | None, str]:
-    """Read the tree; return None and the reason if it contradicts itself."""
+    """Read the tree. If its entries contradict each other, return None and the reason."""
     for name, kind in (("format", str), ("nodes", list), ("conditions", list), ("certificate", dict)):
         _reader.entry(given, name, kind, "the tree")
     if given.get("version") == WITHOUT_THRESHOLDS and is_whole(given["version"]):

@@ -1,8 +1,8 @@
 """Write certificates: all claims about a tree in one JSON document.
 
-Fingerprints identify the rows and the black box. The claims are every counterfactual with its cost and bound, the thresholds
-that they cross, the tree and its proof. The document has no digest of itself, because :func:`fcca.certificates.verify`
-recomputes everything in it.
+Fingerprints identify the rows and the black box. The claims are: every counterfactual with its cost and lower bound, the
+thresholds that the counterfactuals cross, the tree, and what is proven about it. The document has no checksum of itself,
+because :func:`fcca.certificates.verify` recomputes everything in it.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ WITHOUT_COUNTERFACTUAL = ("infeasible", "unknown")
 
 
 def certificate(classifier: Any, X: Any = None, y: Any = None, sample_weight: ArrayLike | None = None) -> str:
-    """Write all claims of a fitted classifier as JSON for :func:`verify`.
+    """Return the certificate of a fitted classifier as JSON, for :func:`verify`.
 
     Parameters
     ----------
     classifier : FCCAClassifier
         Fitted, with an FCCADiscretizer.
     X, y, sample_weight : as in fit, optional
-        The training rows; see :meth:`fcca.FCCAClassifier.training_data`. They are not needed if they came in chunks. The
-        document then has counts but no counterfactuals.
+        The training rows; see :meth:`fcca.FCCAClassifier.training_data`. They are not needed if the classifier was fitted on
+        rows in chunks. The document then has the counts of the thresholds, but no counterfactuals.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def certificate(classifier: Any, X: Any = None, y: Any = None, sample_weight: Ar
 
     See Also
     --------
-    fcca.certificates.verify : Check a certificate.
+    fcca.certificates.verify : Checks a certificate.
 
     Examples
     --------
@@ -105,18 +105,18 @@ def written_certificate(
     row_numbers: NDArray[np.int64] | None = None,
     read: Mapping[str, Any] | None = None,
 ) -> str:
-    """Write the certificate of a classifier.
+    """Return the certificate of a fitted classifier as JSON.
 
     Parameters
     ----------
     classifier : FCCAClassifier
         Fitted.
     rows : TrainingTable or None
-        The training rows, if they are available.
+        The training rows; None if they came in chunks.
     row_numbers : ndarray, optional
-        Numbers of the rows of the table given to fit. None: 0, 1, …
+        Numbers for the rows of the table given to ``fit``, such as line numbers of a file. None numbers them 0, 1, ….
     read : mapping, optional
-        The file that the rows come from, and its options.
+        The file that the rows were read from, and the options that it was read with.
     """
     discretizer: FCCADiscretizer = classifier.discretizer_
     found: Counterfactuals | None = getattr(discretizer, "counterfactuals_", None)
@@ -179,7 +179,7 @@ def _versions(estimator: Any) -> dict[str, str]:
 
 
 def decision_threshold(estimator: Any) -> float | None:
-    """Return the threshold given to :func:`fcca.models.decide_at`, or None."""
+    """Return the decision threshold of a black box; None if :func:`fcca.models.decide_at` gave it none."""
     while FROZEN in public_names(estimator):
         estimator = estimator.estimator
     return float(estimator.threshold) if isinstance(estimator, DecidedAt) else None
@@ -205,7 +205,7 @@ def _described_model(estimator: Any, rows: TrainingTable | None) -> dict[str, An
 
 
 def _shown(value: Any) -> Any:
-    """Convert a parameter to a JSON value, or else to a string."""
+    """Convert a parameter to a JSON value, or to a string if JSON has no such value."""
     value = value.item() if isinstance(value, np.generic) else value
     if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and np.isfinite(value)):
         return value
@@ -247,9 +247,9 @@ def _optional(kind: type, value: Any) -> Any:
 
 
 def _parameters_of_selection(discretizer: FCCADiscretizer) -> dict[str, Any] | None:
-    """Return the parameters of a selection.
+    """Return the parameters of the discretizer's selection; None if it has none.
 
-    Conditions are given as positions among the conditions that ``Q`` keeps.
+    The conditions in ``keep`` and ``forbid`` are given as positions among the conditions that ``Q`` keeps.
     """
     selection = discretizer.selection
     if selection is None:
@@ -275,7 +275,7 @@ def _parameters_of_selection(discretizer: FCCADiscretizer) -> dict[str, Any] | N
 
 
 def _columns_of(found: Counterfactuals, discretizer: FCCADiscretizer) -> dict[str, Any]:
-    """Return the columns of the counterfactuals, the moves and the deciding missing values."""
+    """Return the counterfactuals as lists, named as in StatedCounterfactuals."""
     table = discretizer.all_thresholds_
     points, first = discretizer.crossing_points()
     condition = np.repeat(np.arange(len(table)), np.diff(first))
@@ -308,7 +308,7 @@ def _numbers(values: NDArray[np.float64]) -> list[float | None]:
 
 
 def _value(value: Any) -> Any:
-    """Convert a value of a row to JSON; None for a missing value."""
+    """Convert a value of a row to a JSON value; a missing value becomes None."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return None
     return value if isinstance(value, float) else plain_label(value)

@@ -1,4 +1,7 @@
-"""Check every counterfactual against rows, rules and black box, without a search."""
+"""Check every stated counterfactual against the rows, the rules and the black box, without a search.
+
+Each check returns a list of problems, which is empty if the claims hold.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ SINGLE_PRECISION = 1e-6  # rounding tolerance of scores summed in 32 bits, relat
 
 
 def rows_searched(given: Evidence) -> list[str]:
-    """Check that exactly the expected rows have a counterfactual.
+    """Check that exactly the expected rows are listed with a counterfactual or its status.
 
-    These are the correctly predicted rows with a confidence from p0 to p1.
+    Expected are the rows that the black box predicts correctly, with a probability from p0 to p1.
     """
     stated, numbers = given.points.row, given.numbers
     problems = []
@@ -29,7 +32,7 @@ def rows_searched(given: Evidence) -> list[str]:
     problems += problem_of_rows(extra, "a counterfactual, but the prediction is wrong or outside p0 and p1")
     if not given.may_end_open:
         words = "the status is feasible or unknown, but without a time limit every search ends with a proof"
-        problems += _of_points(given, {words: given.left_open})
+        problems += _counterfactual_problems(given, {words: given.left_open})
     counted = Counter(given.points.status)
     if dict(counted) != {name: n for name, n in given.stated.statuses.items() if n}:
         problems.append(f"the counterfactuals have the statuses {dict(counted)}, but {given.stated.statuses} is stated")
@@ -37,9 +40,9 @@ def rows_searched(given: Evidence) -> list[str]:
 
 
 def moves_start(given: Evidence) -> list[str]:
-    """Check that every move starts at its row's value.
+    """Check that every move, the change of one column, starts at the value of its row.
 
-    It must end at another value, and a column of a row moves at most once.
+    The move must end at another value, and each column of a row may move only once.
     """
     points = given.points
     if len(others := np.setdiff1d(points.move_row, points.row)):
@@ -51,9 +54,9 @@ def moves_start(given: Evidence) -> list[str]:
     own = given.before[given.move_point, points.move_feature]
     origin, unknown = given.origin
     elsewhere = unknown | ~((own == origin) | (np.isnan(own) & np.isnan(origin)))
-    problems += _of_moves(given, elsewhere, "does not start at the value of the row")
+    problems += _move_problems(given, elsewhere, "does not start at the value of the row")
     landing, nothing = given.landing
-    problems += _of_moves(
+    problems += _move_problems(
         given, nothing | np.isnan(landing) | (landing == own), "does not end at another value of the column"
     )
     moved = np.bincount(given.move_point, minlength=len(points.row)) > 0
@@ -61,25 +64,25 @@ def moves_start(given: Evidence) -> list[str]:
         "the status is optimal or feasible, but nothing moves": given.claims_flip & ~moved,
         "the status is infeasible or unknown, but there are moves": given.without_counterfactual & moved,
     }
-    return problems + _of_points(given, wrong)
+    return problems + _counterfactual_problems(given, wrong)
 
 
 def range_and_rules(given: Evidence) -> list[str]:
-    """Check that every change keeps the training range and the rules."""
+    """Check that every change stays within the range of the training rows and obeys the rules."""
     problems = []
     feature = given.points.move_feature
     landing = given.landing[0]
     low, high = _range(given.table)
     is_category = given.columns.is_category[feature]
     outside = ~is_category & ((landing < low[feature]) | (landing > high[feature]))
-    problems += _of_moves(given, outside, "leaves the range of the training rows")
+    problems += _move_problems(given, outside, "leaves the range of the training rows")
     unseen = np.zeros(len(feature), dtype=np.bool_)
     for j in np.unique(feature[is_category]).tolist():
         mine = feature == j
         unseen[mine] = ~np.isin(landing[mine], given.table[:, j])
-    problems += _of_moves(given, unseen, "ends at a category that does not occur in the training rows")
+    problems += _move_problems(given, unseen, "ends at a category that does not occur in the training rows")
     broken = "a rule is broken, or a missing value is filled in without Fillable"
-    return problems + _of_points(given, {broken: given.claims_flip & ~given.keeps_rules})
+    return problems + _counterfactual_problems(given, {broken: given.claims_flip & ~given.keeps_rules})
 
 
 def _range(table: Floats) -> tuple[Floats, Floats]:
@@ -87,10 +90,10 @@ def _range(table: Floats) -> tuple[Floats, Floats]:
 
 
 def landings(given: Evidence) -> list[str]:
-    """Check that each numeric move ends at the nearest training value.
+    """Check that each move of a numeric column ends at the right value of a cell.
 
-    Of the training values in the cell that the move enters, this is the one nearest to the start of the move. In a cell
-    without training values, the move must end at the middle of the cell.
+    A cell is the interval between two neighbouring cuts. A move must end at the training value in its last cell that is
+    nearest to the start of the move. In a cell without training values, it must end at the middle of the cell.
     """
     model = given.engine.model
     if not isinstance(model, TreeEnsemble):
@@ -113,7 +116,7 @@ def landings(given: Evidence) -> list[str]:
         values = values[~np.isnan(values)]
         move = given.origin[0][mine], given.landing[0][mine]
         wrong[mine] = ~_lands_well(*move, cuts, values, (low[j], high[j]), name in free)
-    return _of_moves(
+    return _move_problems(
         given, wrong, "ends neither at the nearest training value of the cell it enters nor at the middle of the cell"
     )
 
@@ -121,9 +124,18 @@ def landings(given: Evidence) -> list[str]:
 def _lands_well(
     origin: Floats, landing: Floats, cuts: Floats, values: Floats, box: tuple[float, float], free: bool
 ) -> Bools:
-    """Check which moves of a numeric column end at an allowed value.
+    """Return a mask of the moves of a numeric column that end at an allowed value.
 
-    With ``free``, a rule may have led a move to another training value of its cell.
+    Parameters
+    ----------
+    origin, landing : ndarray of shape (n_moves,)
+        Start and end of each move.
+    cuts, values : ndarray
+        Sorted cuts and training values of the column.
+    box : (float, float)
+        Smallest and largest training value.
+    free : bool
+        Whether a rule may have led a move to any training value of its cell instead of the nearest.
     """
     cell = np.searchsorted(cuts, landing)
     ends = np.concatenate([[-np.inf], cuts, [np.inf]])
@@ -144,9 +156,10 @@ def _lands_well(
 
 
 def predictions(given: Evidence) -> list[str]:
-    """Check that the black box predicts the target by the margin.
+    """Check that the black box predicts the stated class for every changed row, by the margin.
 
-    The target of an unverified counterfactual leads by its score, but the black box does not predict it or a rule is broken.
+    For an unverified counterfactual, the score of the stated class must lead by the margin. In addition, the black box must
+    predict another class, or the change must break a rule.
     """
     target, claims = given.target_code, given.claims_flip | given.unverified
     named = target >= 0
@@ -166,13 +179,13 @@ def predictions(given: Evidence) -> list[str]:
         "the status is unverified, but the black box is flipped": given.unverified & flipped & given.keeps_rules,
         "the status is unverified, but the score of the target does not lead by the margin": given.unverified & ~leads,
     }
-    return _of_points(given, wrong)
+    return _counterfactual_problems(given, wrong)
 
 
 def _moves_to_values(given: Evidence) -> Bools:
-    """Mask the counterfactuals whose moves all end at a known value.
+    """Return a mask of the counterfactuals whose moves all end at a known value.
 
-    A black box may refuse any other value.
+    A black box may raise an error for unknown categories and missing values.
     """
     usable = np.ones(len(given.at), dtype=np.bool_)
     usable[given.move_point[given.landing[1] | np.isnan(given.landing[0])]] = False
@@ -180,7 +193,10 @@ def _moves_to_values(given: Evidence) -> Bools:
 
 
 def _lead(given: Evidence, which: Longs) -> Floats:
-    """Return the lead of the target's score, plus a rounding tolerance."""
+    """Return by how much the score of the stated class leads, plus a tolerance for rounding.
+
+    ``which`` are the positions of the counterfactuals.
+    """
     model = given.engine.model
     scores = given.engine.scores(given.after[which])
     target = given.target_code[which]
@@ -198,14 +214,14 @@ def _lead(given: Evidence, which: Longs) -> Floats:
 
 
 def costs(given: Evidence) -> list[str]:
-    """Check that every cost is the sum over its moves."""
+    """Check that every stated cost is the sum of the costs of its moves."""
     counted = given.claims_flip | given.unverified
     cost = _costs(given)
     wrong = counted & ~(np.isfinite(given.points.cost) & is_near(np.where(counted, given.points.cost, cost), cost))
     if not wrong.any():
         return []
     numbers = f"{given.points.cost[wrong][0]:.12g}, but the moves cost {cost[wrong][0]:.12g}"
-    return _of_points(given, {f"the stated cost is {numbers}": wrong})
+    return _counterfactual_problems(given, {f"the stated cost is {numbers}": wrong})
 
 
 def _costs(given: Evidence) -> Floats:
@@ -230,7 +246,10 @@ def _costs(given: Evidence) -> Floats:
 
 
 def bounds(given: Evidence) -> list[str]:
-    """Check that bounds agree with costs and statuses."""
+    """Check that the lower bounds agree with the costs and statuses.
+
+    No bound may be above its cost, and the bound of an optimal counterfactual must equal its cost.
+    """
     points = given.points
     with np.errstate(invalid="ignore"):
         above = ~given.without_counterfactual & (points.bound > points.cost * (1 + NEAR) + NEAR)
@@ -245,18 +264,21 @@ def bounds(given: Evidence) -> list[str]:
         "the status is infeasible, but there is a bound": (given.status == "infeasible") & bounded,
         "the status is unknown, but there is no bound": (given.status == "unknown") & ~bounded,
     }
-    return _of_points(given, wrong)
+    return _counterfactual_problems(given, wrong)
 
 
 # --- messages -------------------------------------------------------------------------------------------------------------
 
 
-def _of_points(given: Evidence, wrong: dict[str, Bools]) -> list[str]:
-    """Describe problems of counterfactuals; ``wrong`` maps a description to a mask."""
+def _counterfactual_problems(given: Evidence, wrong: dict[str, Bools]) -> list[str]:
+    """Describe what is wrong with counterfactuals.
+
+    ``wrong`` maps the description of a problem to a mask of the counterfactuals that have it.
+    """
     return [text for words, which in wrong.items() for text in problem_of_rows(given.points.row[which], words)]
 
 
-def _of_moves(given: Evidence, wrong: Bools, what: str) -> list[str]:
+def _move_problems(given: Evidence, wrong: Bools, what: str) -> list[str]:
     at = np.flatnonzero(wrong)
     if len(at) == 0:
         return []

@@ -1,4 +1,4 @@
-"""Re-prove optima, by an independent method where one exists."""
+"""Prove again that counterfactuals are the cheapest, by an independent method where one exists."""
 
 from __future__ import annotations
 
@@ -32,16 +32,17 @@ PROGRAM, SEARCH = "by a mixed-integer program on HiGHS", "by fcca's search"
 
 @dataclass
 class Proofs:
-    """New proofs for some counterfactuals.
+    """Results of proving counterfactuals again, with one entry per counterfactual.
 
     Attributes
     ----------
     cost, bound : ndarray
-        Infinite if no change flips the black box.
+        Cost of the cheapest change found, and a lower bound on the cost of all changes. Infinite if no change flips the
+        black box.
     proven : ndarray of bool
-        True if the cost is proven minimal, or infeasibility is proven.
+        Whether it is proven that no change is cheaper, or that no change flips the black box.
     by_program : ndarray of bool
-        True if the proof comes from a mixed-integer program, which is independent of the search.
+        Whether the proof comes from a mixed-integer program, which is independent of the search.
     """
 
     cost: Floats
@@ -51,7 +52,10 @@ class Proofs:
 
 
 def optima(given: Evidence) -> list[str] | str:
-    """Re-prove some counterfactuals; return problems, or counts by method."""
+    """Prove again that a sample of the counterfactuals is optimal.
+
+    Return the problems, or a sentence that says how many were proven by which method.
+    """
     chosen, drawn = _chosen(given)
     if len(chosen) == 0:
         raise NotChecked("The sample is empty, so no counterfactual was re-proven.")
@@ -74,9 +78,10 @@ def optima(given: Evidence) -> list[str] | str:
 
 
 def _chosen(given: Evidence) -> tuple[Longs, str]:
-    """Return the counterfactuals to re-prove, and a description of the draw.
+    """Draw the counterfactuals to prove again, and describe the draw.
 
-    Unverified counterfactuals that break a rule are always included. No other check can detect a false claim among them.
+    Unverified counterfactuals that break a rule are always included, because no other check can detect a false claim about
+    them.
     """
     n, sample, random_state = len(given.at), given.effort.sample, given.effort.random_state
     if sample is None or sample >= n:
@@ -139,7 +144,10 @@ def _proofs(given: Evidence, chosen: Longs) -> Proofs:
 def _by_tree_programs(
     given: Evidence, chosen: Longs, limits: Limits | None, proofs: Proofs, report: Callable[[int], None]
 ) -> None:
-    """Re-prove counterfactuals of trees, under any rules."""
+    """Prove counterfactuals of a tree ensemble again by mixed-integer programs.
+
+    The results are written into ``proofs``. ``chosen`` are the positions of the counterfactuals, ``limits`` their rules.
+    """
     engine = CounterfactualEngine(given.estimator, given.engine.problem, method="milp", like=given.rows.X)
     engine.observe(given.table)
     engine.cells.distances = given.distances
@@ -157,7 +165,10 @@ def _by_tree_programs(
 
 
 def _proven(found: Counterfactuals) -> tuple[Floats, Floats]:
-    """Return the proven costs and bounds; an unverified counterfactual proves nothing."""
+    """Return the costs and lower bounds that a search has proven.
+
+    An unverified counterfactual proves nothing, so its cost is infinite and its bound 0.
+    """
     sure = ~found.is_status("unverified")
     cost, bound = np.where(sure, found.cost, np.inf), np.where(sure, found.bound, 0.0)
     return cost, np.where(found.is_status("infeasible"), np.inf, bound)
@@ -185,7 +196,10 @@ def _by_linear_programs(
 
 
 def _by_search(given: Evidence, chosen: Longs, proofs: Proofs) -> None:
-    """Repeat the search for counterfactuals that no program has proven."""
+    """Repeat the search for those counterfactuals in ``chosen`` that no program has proven.
+
+    The results are written into ``proofs``.
+    """
     which = np.flatnonzero(~proofs.proven)
     found = given.solve(chosen[which], limits_for(given.limits, chosen[which]), given.effort.time_limit)
     cost, bound = _proven(found)
@@ -203,7 +217,10 @@ def _by_search(given: Evidence, chosen: Longs, proofs: Proofs) -> None:
 
 
 def _describe_unproven(given: Evidence, chosen: Longs, proofs: Proofs) -> str:
-    """Describe claims about unproven searches, which cannot be checked."""
+    """Describe the searches that the certificate states to have ended without a proof.
+
+    Such a claim cannot be checked. The text is empty if there are none.
+    """
     is_infeasible = np.zeros(len(given.at), dtype=np.bool_)
     is_infeasible[chosen] = proofs.proven & np.isinf(proofs.cost)
     left = np.flatnonzero(given.left_open & ~is_infeasible)
@@ -222,11 +239,10 @@ def _describe_unproven(given: Evidence, chosen: Longs, proofs: Proofs) -> str:
 
 
 def _unverified_again(given: Evidence, chosen: Longs) -> tuple[list[str], int]:
-    """Repeat the search for unverified counterfactuals.
+    """Repeat the search for the unverified counterfactuals at the positions ``chosen``.
 
-    Return the problems, and the number of counterfactuals that are unverified again.
-
-    The search must find the same change, and the black box must reject it again.
+    The search should find a change with the same cost that is unverified again: the black box predicts another class, or a
+    rule is broken. Return the problems, and the number of counterfactuals that are unverified again.
     """
     if len(chosen) == 0:
         return [], 0

@@ -1,4 +1,4 @@
-"""Check the thresholds: recount them, and repeat the selection."""
+"""Check the thresholds: count again how often they are crossed, and repeat their selection."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ NAMED = 3
 
 
 def deciding_missing_values(given: Evidence) -> list[str]:
-    """Repeat the search for missing values that alone decide a prediction."""
+    """Check which missing values, if filled in alone, flip the prediction.
+
+    The searches for these values are repeated.
+    """
     points = given.points
     listed = Counter(zip(points.gap_row.tolist(), points.gap_feature.tolist(), strict=True))
     if twice := sorted(row for (row, _), n in listed.items() if n > 1):
@@ -58,7 +61,10 @@ def deciding_missing_values(given: Evidence) -> list[str]:
 
 
 def thresholds_found(given: Evidence) -> list[str]:
-    """Count, merge and round the conditions that the moves cross, and compare."""
+    """Check that the stated thresholds and counts follow from the stated counterfactuals.
+
+    The conditions that the moves cross are counted, merged and rounded as in ``fit``, and compared with the certificate.
+    """
     counterfactuals = given.as_found()
     points = given.points
     deciding = DecidingValues(given.gap_point, points.gap_feature.astype(np.int32), len(points.gap_row), 0)
@@ -102,7 +108,7 @@ def _differences(stated: ThresholdTable, computed: ThresholdTable) -> list[str]:
 def _described(table: ThresholdTable) -> tuple[Any, ...]:
     """Return the columns and categories of a threshold table, for comparisons.
 
-    The type in which the black box expects category labels is ignored, because it depends on the user's table.
+    The type of the categories in the user's table, such as a pandas categorical, is ignored.
     """
     labels = (None if one is None else [typed_label(label) for label in one] for one in table.labels)
     if table.columns is None:
@@ -115,14 +121,14 @@ def _described(table: ThresholdTable) -> tuple[Any, ...]:
 
 
 def _unknown_names(stated: ThresholdTable, computed: ThresholdTable) -> list[str]:
-    """Return column names that neither the table nor the black box has."""
+    """Return the stated column names that neither the rows nor the black box have."""
     known = zip(stated.columns or (), computed.columns or (), stated.feature_names, strict=True)
     nobody_named = not any(one.name for one in stated.columns or ())
     return [str(one.name) for one, own, name in known if not nobody_named and one.name not in (name, own.name)]
 
 
 def _conditions(table: ThresholdTable) -> dict[tuple[Any, ...], tuple[str, float]]:
-    """Map the exact value of every condition to its name and count."""
+    """Return the name and count of each condition, by a key that identifies the condition exactly."""
     keys = zip(table.feature.tolist(), table.kind.tolist(), table.threshold.tolist(), table.codes, strict=True)
     entries = zip(table.names(), table.count.tolist(), strict=True)
     return {
@@ -140,7 +146,7 @@ def _listed(names: list[str]) -> str:
 
 
 def thresholds_kept(given: Evidence) -> list[str]:
-    """Check that Q and the selection keep exactly these conditions."""
+    """Check that the granularity Q and the selection keep exactly the stated conditions."""
     stated, Q = given.stated, given.stated.parameters.search["Q"]
     table, requested = stated.found, stated.parameters.selection
     search = stated.parameters.search
@@ -180,7 +186,10 @@ def thresholds_kept(given: Evidence) -> list[str]:
 
 
 def _limits_exceeded(requested: dict[str, Any], candidates: ThresholdTable, taken: Bools) -> list[str]:
-    """Check the limits of a selection; ``taken`` marks the candidates it kept."""
+    """Check that a selection obeys its parameters ``keep``, ``forbid``, ``per_feature`` and ``max_features``.
+
+    ``requested`` are the parameters, and ``taken`` is the mask of the candidates that were chosen.
+    """
     OptimalSelection(**requested).check_parameters()
     limits = {name: requested[name] for name in ("keep", "forbid", "per_feature", "max_features")}
     admissible = Admissible.of(candidates, **limits)

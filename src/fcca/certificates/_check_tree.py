@@ -1,4 +1,4 @@
-"""Check the tree: recompute its leaves, its objective and its proof."""
+"""Check the tree: recompute its leaves and its objective, and repeat the search for it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NUMBERS = ("threshold", "cut", "below", "above", "count")
 
 
 def row_weights(given: Evidence) -> Floats:
-    """Multiply the weights of the rows by the weights of their classes."""
+    """Return the weight of each row, multiplied by the weight of its class."""
     if given.stated.parameters.class_weight is None:
         return given.weight
     _, code = np.unique(given.training_labels, return_inverse=True)
@@ -31,9 +31,9 @@ def row_weights(given: Evidence) -> Floats:
 
 
 def soft_labels(given: Evidence) -> SoftLabels | None:
-    """Return the probabilities that the tree learned; None if it learned labels.
+    """Return the class probabilities that the tree learned; None if it learned classes.
 
-    They are multiplied by the weights of the rows and the classes.
+    They are multiplied by the weights of the rows and of the classes.
     """
     if given.soft is None or given.stated.parameters.class_weight is None:
         return given.soft
@@ -41,7 +41,7 @@ def soft_labels(given: Evidence) -> SoftLabels | None:
 
 
 def _class_factors(given: Evidence) -> Floats:
-    """Return the weights of the classes, in sorted order."""
+    """Return the weight of each class, in the sorted order of the classes."""
     weights = given.stated.parameters.class_weight
     classes, code = np.unique(given.training_labels, return_inverse=True)
     if weights == "balanced":
@@ -54,9 +54,9 @@ def _class_factors(given: Evidence) -> Floats:
 
 
 def check_weighted_classes(given: Evidence) -> list[str]:
-    """Check that class weights name classes of the rows.
+    """Check that the stated class weights are for classes that occur in the rows.
 
-    As in scikit-learn, further classes are allowed if all classes of the rows have a weight.
+    As in scikit-learn, weights of other classes are allowed if all classes that occur have a weight.
     """
     weights = given.stated.parameters.class_weight
     if not isinstance(weights, tuple):
@@ -71,14 +71,17 @@ def check_weighted_classes(given: Evidence) -> list[str]:
 
 
 def tree_on_thresholds(given: Evidence) -> list[str]:
-    """Check the tree's conditions, and the rows and class totals of its leaves."""
+    """Check that the tree tests only kept thresholds.
+
+    Its leaves must state the numbers of rows and the class weights that the training rows give them.
+    """
     stated = given.stated
     if stated.tree is None:
         return [stated.contradiction]
     tree = stated.tree
     nodes = tree.structure
-    problems = _of_thresholds(given)
-    problems += _of_classes(given) + _of_columns(given)
+    problems = _threshold_problems(given)
+    problems += _class_problems(given) + _column_problems(given)
     known = set(conditions_in(given.kept))
     for node, test in enumerate(tree.tests):
         if test is not None and test not in known:
@@ -98,9 +101,9 @@ def tree_on_thresholds(given: Evidence) -> list[str]:
 
 
 def _held_weights(given: Evidence, leaf: NDArray[np.int64]) -> Floats | None:
-    """Sum the weight of each class in each node.
+    """Sum the weight of each class in each leaf of the tree.
 
-    Return None if the tree has different classes.
+    ``leaf`` is the leaf that each row reaches. Return None if the tree and the rows have different classes.
     """
     tree = given.tree
     position = {typed_label(one): k for k, one in enumerate(tree.classes)}
@@ -112,8 +115,8 @@ def _held_weights(given: Evidence, leaf: NDArray[np.int64]) -> Floats | None:
     return held
 
 
-def _of_classes(given: Evidence) -> list[str]:
-    """Check that the rows have the same classes, in the same order."""
+def _class_problems(given: Evidence) -> list[str]:
+    """Check that certificate and tree state the classes that the rows have, in the same order."""
     stated, found = given.stated, np.unique(given.training_labels).tolist()
     in_data = [(type(label).__name__, label) for label in stated.classes]
     in_tree = [typed_label(label) for label in given.tree.classes]
@@ -125,8 +128,8 @@ def _of_classes(given: Evidence) -> list[str]:
     return problems
 
 
-def _of_columns(given: Evidence) -> list[str]:
-    """Check that the columns match the rows and the black box."""
+def _column_problems(given: Evidence) -> list[str]:
+    """Check that the columns of the tree match the rows and the black box."""
     own, names, tree = given.search.columns, column_names(given.rows.X), given.tree
     plain = Columns.numbers(len(given.stated.columns), names) if own is None else own
     problems = []
@@ -148,8 +151,8 @@ def _described(column: Column) -> tuple[Any, ...]:
     return column.name, categories, column.missing
 
 
-def _of_thresholds(given: Evidence) -> list[str]:
-    """Check that the tree and the certificate state the same thresholds."""
+def _threshold_problems(given: Evidence) -> list[str]:
+    """Check that the tree states the kept thresholds of the certificate, and check its provenance."""
     table = given.tree.thresholds
     kept, problems = given.kept, []
     if table is not None and not (
@@ -157,11 +160,14 @@ def _of_thresholds(given: Evidence) -> list[str]:
         and all(np.array_equal(getattr(kept, name), getattr(table, name), equal_nan=True) for name in ("feature", *NUMBERS))
     ):
         problems.append("the conditions of the tree differ from the thresholds kept, or have other counts")
-    return problems + _of_provenance(given)
+    return problems + _provenance_problems(given)
 
 
-def _of_provenance(given: Evidence) -> list[str]:
-    """Check the provenance of the tree: statuses, training labels, fidelity and accuracy."""
+def _provenance_problems(given: Evidence) -> list[str]:
+    """Check the provenance of the tree: what the tree itself states about its origin.
+
+    These are the statuses of the counterfactuals, all parameters, the fidelity and the accuracy.
+    """
     stated, provenance, problems = given.stated, given.tree.provenance, []
     assert provenance is not None  # read_certificate requires it
     if provenance.statuses != stated.statuses:
@@ -198,14 +204,20 @@ def _parameters(part: Part | None) -> dict[str, Any]:
 
 
 def _search_parameters(given: Evidence, stated: Container[str]) -> dict[str, Any]:
-    """Return the search parameters that the tree's provenance must state."""
+    """Return the parameters of the discretizer that the provenance of the tree must state.
+
+    ``stated`` are the names that it states. Parameters that older versions did not write may be missing.
+    """
     requested = {name: plain_parameter(value) for name, value in given.stated.parameters.search.items()}
     old = {name for name, paper in PAPER_DISTANCES.items() if requested[name] == paper and name not in stated}
     return {name: value for name, value in requested.items() if name not in WITHOUT_EFFECT | old}
 
 
 def _tree_parameters(given: Evidence, stated: Container[str]) -> dict[str, Any]:
-    """Return the tree parameters that its provenance must state."""
+    """Return the parameters of the tree that the provenance of the tree must state.
+
+    ``stated`` are the names that it states. Parameters that older versions did not write may be missing.
+    """
     requested = given.stated.parameters
     found: dict[str, Any] = {"max_depth": requested.max_depth, "regularization": requested.regularization}
     found |= {name: getattr(requested, name) for name in TREE_LIMITS}
@@ -217,7 +229,7 @@ def _tree_parameters(given: Evidence, stated: Container[str]) -> dict[str, Any]:
 
 
 def _selection_parameters(given: Evidence) -> dict[str, Any]:
-    """Return the selection parameters that the tree's provenance must state."""
+    """Return the parameters of the selection that the provenance of the tree must state."""
     requested = given.stated.parameters.selection
     if requested is None:
         return {"selection": None}
@@ -225,7 +237,7 @@ def _selection_parameters(given: Evidence) -> dict[str, Any]:
 
 
 def objective(given: Evidence) -> list[str]:
-    """Check regularization, depth, objective, bound and gap of the tree."""
+    """Check the stated regularization, depth, objective, lower bound and gap of the tree."""
     requested, tree, proof = given.stated.parameters, given.tree, given.stated.proof
     claim = tree.certificate
     problems = []
@@ -290,14 +302,14 @@ def _of_proof(given: Evidence, value: float) -> list[str]:
 
 
 def _as_written(labels: NDArray[Any]) -> NDArray[Any]:
-    """Convert labels as in a document, to compare them with its classes."""
+    """Convert labels to the types that they have in a JSON document, to compare both."""
     return np.array([plain_label(label) for label in labels.tolist()], dtype=object)
 
 
 def best_tree(given: Evidence) -> list[str] | str:
-    """Repeat the search for the best tree.
+    """Repeat the search for the tree with the lowest objective.
 
-    Return the problems, or a sentence on what was confirmed.
+    Return the problems, or a sentence that says what was confirmed.
     """
     stated, proof, time_limit = given.stated, given.stated.proof, given.effort.time_limit
     B = given.kept.binarize(given.table)

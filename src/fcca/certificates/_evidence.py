@@ -1,4 +1,4 @@
-"""The evidence of all checks: rows, black box and certificate."""
+"""The evidence that all checks use: the rows, the black box and the certificate."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ ROWS_NAMED = 3
 
 
 def is_near(one: Any, other: Any) -> Any:
-    """Return True where numbers are equal up to rounding."""
+    """Return True where two numbers are equal up to rounding errors."""
     return np.abs(np.subtract(one, other)) <= NEAR * np.maximum(1.0, np.abs(other))
 
 
 def named_rows(rows: Sequence[int] | Longs) -> str:
-    """List rows as text: ``row 5``, ``rows 5, 8 and 9``, ``rows 5, 8, 9 and 4 more``."""
+    """List row numbers as text, such as ``row 5`` or ``rows 5, 8, 9 and 4 more``."""
     shown = [str(int(row)) for row in rows[:ROWS_NAMED]]
     more = len(rows) - len(shown)
     if len(rows) == 1:
@@ -48,23 +48,26 @@ def named_rows(rows: Sequence[int] | Longs) -> str:
 
 
 def problem_of_rows(rows: Sequence[int] | Longs, what: str) -> list[str]:
-    """Describe a problem of some rows; an empty list without rows."""
+    """Return a list with one sentence: the rows, and what is wrong with them.
+
+    The list is empty if there are no rows.
+    """
     return [f"{named_rows(rows)}: {what}"] if len(rows) else []
 
 
 def typed_label(label: Any) -> tuple[str, Any]:
-    """Return a label with its type, for comparisons.
+    """Return a label together with the name of its type, for exact comparisons.
 
-    True differs from 1, but 1.0 does not.
+    So True and 1 are different labels. 1.0 and 1 are the same label.
     """
     plain = plain_label(label) if isinstance(label, str | int | float | np.generic) else label
     return type(plain).__name__, plain
 
 
 def _positions(rows: Longs, known: Longs, reason: str) -> Longs:
-    """Return the positions of rows among the known rows.
+    """Return the position of each row number in ``known``.
 
-    Raise NotChecked with the given reason if a row is unknown.
+    Raise NotChecked with the given reason if a row number is not in ``known``.
     """
     if not np.isin(rows, known).all():
         raise NotChecked(reason)
@@ -74,7 +77,7 @@ def _positions(rows: Longs, known: Longs, reason: str) -> Longs:
 
 
 class NotChecked(Exception):  # noqa: N818
-    """A check cannot be run; the message gives the reason."""
+    """Raised by a check that cannot be run. The message gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +87,13 @@ class Effort:
     Attributes
     ----------
     sample : int or None
-        Number of counterfactuals to re-prove, drawn at random. None: all.
+        Number of counterfactuals to prove again, drawn at random. None stands for all of them.
     random_state : int or None
-        Seed of the draw. None: a random seed.
+        Seed of the draw. None draws a new seed.
     time_limit : float or None
-        Seconds for each search.
+        Seconds for each step that searches; None for no limit.
     n_jobs : int or None
+        Number of threads of the searches.
     shown : bool
         Whether to show progress bars.
     """
@@ -103,17 +107,23 @@ class Effort:
 
 @dataclass
 class Evidence:
-    """The certificate, the training rows and the black box of a verification.
+    """The certificate, the training rows and the black box, and values computed from them.
+
+    A counterfactual consists of moves: a move is the change of one column. Arrays about counterfactuals have one entry per
+    counterfactual of the certificate, and arrays about moves have one entry per move.
 
     Attributes
     ----------
     stated : CertificateDocument
+        The certificate. Its claims are not trusted.
     rows : TrainingTable
-        The rows with a weight above 0.
+        The training rows with a weight above 0.
     numbers : ndarray of int
-        Their row numbers in the certificate.
+        Number of each of these rows in the certificate.
     estimator : fitted classifier
+        The black box.
     effort : Effort
+        Limits on the work of the checks.
     """
 
     stated: CertificateDocument
@@ -126,7 +136,7 @@ class Evidence:
 
     @cached_property
     def search(self) -> ThresholdSearch:
-        """The discretizer's threshold search, rebuilt from the rows and the certificate's rules."""
+        """The search for thresholds as in ``fit``, rebuilt from the rows and the stated parameters."""
         given = self.stated.parameters
         parameters = given.search | {"constraints": list(given.rules) or None, "n_jobs": self.effort.n_jobs, "verbose": 0}
         search = ThresholdSearch(MappingProxyType(parameters), self.estimator, self.stated.columns, self.rows.X)
@@ -137,40 +147,43 @@ class Evidence:
 
     @property
     def engine(self) -> CounterfactualEngine:
-        """The counterfactual engine, after it has observed the rows."""
+        """The engine that searches counterfactuals, with the statistics of the training rows."""
         return self.search.engine
 
     @property
     def distances(self) -> Distances:
-        """The units of distance, from the parameters and these rows."""
+        """The units of distance, computed from the stated parameters and the training rows."""
         distances = self.engine.cells.distances
         assert distances is not None
         return distances
 
     @cached_property
     def table(self) -> Floats:
-        """The rows, encoded for the black box."""
+        """The training rows, encoded as numbers for the black box."""
         return self.search.encode(self.rows.X)
 
     @cached_property
     def weight(self) -> Floats:
-        """The rows' weights."""
+        """Weights of the training rows."""
         weight = self.rows.sample_weight
         return np.ones(len(self.rows.y)) if weight is None else np.asarray(weight, dtype=np.float64)
 
     @cached_property
     def predictions(self) -> NDArray[np.generic]:
-        """Predictions of the black box for the rows."""
+        """Classes that the black box predicts for the training rows."""
         return self.engine.predict(self.table)
 
     @cached_property
     def columns(self) -> Columns:
-        """The columns by name, as rules know them."""
+        """Descriptions of the columns, with the names that the rules use."""
         return self.search.named_columns
 
     @cached_property
     def should_be_searched(self) -> Bools:
-        """Mask of correctly predicted rows with a confidence from p0 to p1."""
+        """Mask of the rows for which a counterfactual must have been searched.
+
+        The black box predicts them correctly, with a probability from p0 to p1.
+        """
         search, model = self.stated.parameters.search, self.engine.model
         confidence = model.confidence(self.engine.scores(self.table))
         least = 0.0 if model.n_outputs > 1 and search["p0"] == 0.5 else search["p0"]
@@ -180,10 +193,10 @@ class Evidence:
 
     @cached_property
     def may_end_open(self) -> bool:
-        """True if a search may have ended without a proof.
+        """True if a search for a counterfactual may have ended without a proof.
 
-        Without a time limit, every search of the core ends with a proof. Mixed-integer programs are an exception: HiGHS may
-        give up. They solve linear models with more than two classes, with categories or under rules.
+        Without a time limit, every search of the C++ core ends with a proof. Mixed-integer programs may not, because their
+        solver HiGHS may give up. They are used for linear models with more than two classes, with categories or under rules.
         """
         stated, model = self.stated.parameters, self.engine.model
         by_programs = isinstance(model, LinearModel) and bool(model.n_outputs > 1 or model.effects or stated.rules)
@@ -191,34 +204,34 @@ class Evidence:
 
     @cached_property
     def limits(self) -> Limits | None:
-        """The rules, compiled for the rows of the counterfactuals."""
+        """The stated rules as limits on the changes of each counterfactual's row."""
         return self.search.limits(self.before)
 
     @cached_property
     def kept(self) -> ThresholdTable:
-        """The thresholds kept."""
+        """The thresholds that the certificate states to be kept."""
         found = self.stated.found
         return found.select(np.isin(np.arange(len(found)), self.stated.kept))
 
     @cached_property
     def training_labels(self) -> NDArray[Any]:
-        """Training labels of the tree: the given labels or the black box's predictions."""
+        """The classes in the nodes of the tree: the labels, or the predictions of the black box."""
         return self.targets(self.stated.parameters.fit_to)
 
     @cached_property
     def soft(self) -> SoftLabels | None:
-        """Class probabilities of the black box; None if the tree did not learn them."""
+        """The class probabilities of the black box that the tree learned; None if it learned classes."""
         if self.stated.parameters.fit_to != "probability":
             return None
         model = self.engine.model
         return SoftLabels.of(model.probabilities(self.engine.scores(self.table)), self.weight)
 
     def targets(self, fit_to: str) -> NDArray[Any]:
-        """Return the given labels or the black box's predictions."""
+        """Return the predictions of the black box if ``fit_to`` is "target", and the labels otherwise."""
         return np.asarray(self.predictions if fit_to == "target" else self.rows.y)
 
     def solve(self, which: Longs, limits: Limits | None, time_limit: float | None) -> Counterfactuals:
-        """Repeat the search for some of the counterfactuals."""
+        """Repeat the search for the counterfactuals at the positions ``which``."""
         return self.engine.solve(
             self.table,
             self.at[which],
@@ -230,47 +243,50 @@ class Evidence:
         )
 
     def solve_and_check(self, which: Longs, limits: Limits | None, time_limit: float | None) -> Counterfactuals:
-        """Repeat the search, and mark counterfactuals that break a rule as unverified."""
+        """Repeat the search as :meth:`solve` does, and verify each counterfactual.
+
+        One that breaks a rule gets the status ``unverified``.
+        """
         return self.search.checked(self.table, self.solve(which, limits, time_limit), limits)
 
     # --- claims of the certificate, by positions in the table ---------------------------------------------------------
 
     @property
     def points(self) -> StatedCounterfactuals:
-        """The counterfactuals."""
+        """The counterfactuals that the certificate states."""
         if self.stated.points is None:
             raise NotChecked("The rows came in chunks, so the certificate has counts but no counterfactuals.")
         return self.stated.points
 
     @property
     def tree(self) -> DistilledTree:
-        """The tree."""
+        """The tree that the certificate states."""
         if self.stated.tree is None:
             raise NotChecked("The tree contradicts itself.")
         return self.stated.tree
 
     @cached_property
     def at(self) -> Longs:
-        """Position in the table of each counterfactual's row."""
+        """Position in ``table`` of the row of each counterfactual."""
         return _positions(self.points.row, self.numbers, "Some counterfactuals belong to rows that are not in the table.")
 
     @cached_property
     def move_point(self) -> Longs:
-        """Position of each move's counterfactual."""
+        """Position of the counterfactual that each move belongs to."""
         return self._point_of(self.points.move_row)
 
     @cached_property
     def gap_point(self) -> Longs:
-        """Position of the counterfactual for each missing value that alone decides."""
+        """Position of the counterfactual for each missing value that alone flips the prediction."""
         return self._point_of(self.points.gap_row)
 
     def _point_of(self, rows: Longs) -> Longs:
         return _positions(rows, self.points.row, "Some moves belong to rows without a counterfactual.")
 
     def codes(self, feature: Longs, values: Sequence[Any]) -> tuple[Floats, Bools]:
-        """Encode values for the black box, with NaN for missing values.
+        """Encode stated values as numbers, with NaN for missing and unknown values.
 
-        Also returns a mask of unknown values.
+        ``feature`` has the position of the column of each value. Return the numbers, and a mask of the unknown values.
         """
         codes, unknown = np.full(len(values), np.nan), np.zeros(len(values), dtype=np.bool_)
         for k, (j, value) in enumerate(zip(feature.tolist(), values, strict=True)):
@@ -298,72 +314,84 @@ class Evidence:
 
     @cached_property
     def origin(self) -> tuple[Floats, Bools]:
-        """Values at which moves start, and a mask of unknown ones."""
+        """Values at which the moves start, encoded as numbers, and a mask of unknown values."""
         return self.codes(self.points.move_feature, self.points.move_from)
 
     @cached_property
     def landing(self) -> tuple[Floats, Bools]:
-        """Values at which moves end, and a mask of unknown ones."""
+        """Values at which the moves end, encoded as numbers, and a mask of unknown values."""
         return self.codes(self.points.move_feature, self.points.move_to)
 
     @cached_property
     def before(self) -> Floats:
-        """The rows of the counterfactuals."""
+        """The row of each counterfactual before its changes, encoded as numbers."""
         return self.table[self.at]
 
     @cached_property
     def after(self) -> Floats:
-        """The rows of the counterfactuals after their moves."""
+        """The row of each counterfactual after its changes, encoded as numbers."""
         changed = self.before.copy()
         changed[self.move_point, self.points.move_feature] = self.landing[0]
         return changed
 
     @cached_property
     def status(self) -> NDArray[np.str_]:
-        """Status of each counterfactual."""
+        """Stated status of each counterfactual, such as ``optimal`` or ``infeasible``."""
         return np.array(self.points.status, dtype="U10")
 
     @cached_property
     def claims_flip(self) -> Bools:
-        """Mask of counterfactuals with the status optimal or feasible."""
+        """Mask of the counterfactuals that are stated to flip the prediction.
+
+        Their status is optimal or feasible.
+        """
         return np.isin(self.status, ("optimal", "feasible"))
 
     @cached_property
     def unverified(self) -> Bools:
-        """Mask of counterfactuals with the status unverified."""
+        """Mask of the counterfactuals with the status unverified.
+
+        The search found them, but the black box predicts another class or a rule is broken.
+        """
         unverified: Bools = self.status == "unverified"
         return unverified
 
     @cached_property
     def without_counterfactual(self) -> Bools:
-        """Mask of rows with the status infeasible or unknown."""
+        """Mask of searches without a counterfactual: those with the status infeasible or unknown."""
         return np.isin(self.status, WITHOUT_COUNTERFACTUAL)
 
     @cached_property
     def left_open(self) -> Bools:
-        """Mask of counterfactuals with the status feasible or unknown."""
+        """Mask of the searches that are stated to have ended without a proof.
+
+        Their status is feasible or unknown.
+        """
         return np.isin(self.status, ("feasible", "unknown"))
 
     @cached_property
     def keeps_rules(self) -> Bools:
-        """Mask of counterfactuals that keep the rules."""
+        """Mask of counterfactuals whose changes obey the rules."""
         kept: Bools = holds(self.stated.parameters.rules, self.columns, self.before, self.after)
         return kept
 
     @cached_property
     def own_class(self) -> NDArray[np.int32]:
-        """Position of the class that is predicted for each counterfactual's row."""
+        """Class that is predicted for each row before its changes, as a position in the classes."""
         return self.engine.class_index(self.predictions[self.at])
 
     @cached_property
     def target_code(self) -> NDArray[np.int32]:
-        """Position of each counterfactual's target class; -1 for none."""
+        """Stated class of each changed row, as a position in the classes; -1 for none."""
         position = {typed_label(label): k for k, label in enumerate(self.engine.model.classes.tolist())}
         targets = (-1 if label is None else position.get((type(label).__name__, label), -1) for label in self.points.target)
         return np.array(list(targets), dtype=np.int32)
 
     def as_found(self) -> Counterfactuals:
-        """Return the counterfactuals as the engine would, with recomputed cuts."""
+        """Return the stated counterfactuals in the form of a search result.
+
+        The cuts that they cross are computed again.
+        """
         if self.landing[1].any() or np.isnan(self.landing[0]).any():
             raise NotChecked("Some moves end at an unknown value of their column.")
         order = np.lexsort((self.points.move_feature, self.move_point))

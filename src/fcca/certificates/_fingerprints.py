@@ -30,33 +30,33 @@ PROBES = np.linspace(-32.0, 32.0, 4097)
 
 
 class FingerprintHash:
-    """A hash of parts; ``hexdigest`` is the fingerprint."""
+    """A SHA-256 hash to which parts are added one after the other."""
 
     def __init__(self, begin: str) -> None:
         self._hash = hashlib.sha256()
         self.text(begin)
 
     def bytes(self, part: bytes) -> None:
-        """Add bytes."""
+        """Add a part that consists of bytes."""
         self._hash.update(len(part).to_bytes(8, "little"))
         self._hash.update(part)
 
     def text(self, part: str) -> None:
-        """Add a string."""
+        """Add a string as a part, encoded in UTF-8."""
         self.bytes(part.encode("utf-8", "surrogatepass"))
 
     def json(self, part: Any) -> None:
-        """Add a value as JSON without spaces, in ASCII."""
+        """Add a value as a part, written as JSON without spaces and in ASCII."""
         self.text(json.dumps(part, separators=(",", ":"), allow_nan=False))
 
     def numbers(self, part: ArrayLike) -> None:
-        """Add numbers; a table is added row by row."""
+        """Add numbers as one part, as 64-bit floats. A table is added row by row."""
         values = np.atleast_1d(np.array(part, dtype="<f8", order="C")) + 0.0
         values[np.isnan(values)] = np.nan
         self.bytes(values.tobytes())
 
     def whole(self, part: ArrayLike) -> None:
-        """Add whole numbers."""
+        """Add whole numbers as one part, as 64-bit integers."""
         self.bytes(np.ascontiguousarray(part, dtype="<i8").tobytes())
 
     def hexdigest(self) -> str:
@@ -84,11 +84,11 @@ def data_fingerprint(
     X : array-like or data frame of shape (n_rows, n_features)
     y : array-like of shape (n_rows,)
     weight : array-like of shape (n_rows,), optional
-        None: 1 for every row.
+        Weights of the rows. None stands for 1 everywhere.
     rows : array-like of shape (n_rows,), optional
-        Row numbers. None: 0, 1, …
+        Row numbers. None numbers the rows 0, 1, ….
     categories : collection of int
-        Positions of columns that hold categories, even if these are numbers.
+        Positions of the columns whose values are categories, even if they are numbers.
 
     Returns
     -------
@@ -143,9 +143,9 @@ def _distinct(y: NDArray[Any]) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
 
 
 def _add_labels(parts: FingerprintHash, labels: tuple[Any, ...], code: NDArray[np.int64]) -> None:
-    """Add the labels that occur, and the position of each row's label.
+    """Add the labels that occur in a column, and the position of each row's label among them.
 
-    The labels are sorted by their JSON strings.
+    The labels are sorted by their JSON strings. ``code`` has the position of each row's label in ``labels``.
     """
     present = np.unique(code[code >= 0]).tolist()
     texts = {at: json.dumps(plain_label(labels[at])) for at in present}
@@ -157,7 +157,7 @@ def _add_labels(parts: FingerprintHash, labels: tuple[Any, ...], code: NDArray[n
 
 
 def plain_label(label: Any) -> str | int | float | bool:
-    """Convert a label to a built-in string or number; whole numbers to int."""
+    """Convert a label to a Python string, number or boolean. Whole numbers become int."""
     plain = python_label(label, "label")
     return int(plain) if isinstance(plain, float) and plain.is_integer() else plain
 
@@ -199,9 +199,9 @@ def model_fingerprint(model: Model) -> str:
 
 
 def _label_text(label: Any) -> Any:
-    """Convert a category to JSON.
+    """Convert a category to a JSON value.
 
-    The category that stands for all other labels becomes an object.
+    The category that stands for all labels not listed becomes a JSON object.
     """
     return plain_label(label) if isinstance(label, str | int | float | np.generic) else {"other": str(label)}
 
@@ -225,7 +225,7 @@ def _add_linear(parts: FingerprintHash, model: LinearModel) -> None:
 
 
 def _add_trees(parts: FingerprintHash, model: TreeEnsemble) -> None:
-    """Add all trees, level by level from their roots, left before right."""
+    """Add all trees of an ensemble, each level by level from its root, left children first."""
     parts.text("trees")
     parts.numbers([model.divisor, float(model.single_precision)])
     parts.numbers(model.base)

@@ -1,4 +1,4 @@
-"""Recompute distances from the rows, without the statistics of the search."""
+"""Compute distances from the rows again, independently of the statistics that the search uses."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ N_BINS = 1024  # bins of a column's range, part of the definition of category_di
 
 @dataclass
 class NumericColumn:
-    """The present values of a numeric column, with their weights."""
+    """The values of a numeric column that are not missing, with the weights of their rows."""
 
     values: Floats
     weights: Floats
 
     @property
     def width(self) -> float:
-        """Range of the values; 0 for an empty column."""
+        """Largest minus smallest value; 0 if there are no values."""
         return float(np.ptp(self.values)) if len(self.values) else 0.0
 
     def deviation(self) -> float:
-        """Compute the median absolute deviation, or the mean one if it is 0."""
+        """Compute the median absolute deviation from the median.
+
+        If it is 0, return the mean absolute deviation instead.
+        """
         away = np.abs(self.values - _median(self.values, self.weights))
         return _median(away, self.weights) or float(np.average(away, weights=self.weights))
 
@@ -39,7 +42,10 @@ class NumericColumn:
         return distinct, (middle - middle[0]) / (middle[-1] - middle[0])
 
     def binned(self) -> tuple[Floats, Floats]:
-        """Return the positions of equal bins in [0, 1], and their weights."""
+        """Divide the range into bins of equal width, and return their positions and weights.
+
+        The positions are scaled to [0, 1].
+        """
         share = (self.values - self.values.min()) / self.width
         bins = np.minimum((share * N_BINS).astype(np.int64), N_BINS - 1)
         weights: Floats = np.bincount(bins, self.weights, minlength=N_BINS).astype(np.float64)
@@ -48,16 +54,16 @@ class NumericColumn:
 
 @dataclass
 class RecomputedDistances:
-    """Distances computed from the certificate's parameters and the rows.
+    """Distances between values, computed from the stated parameters and the rows.
 
     Attributes
     ----------
     columns : list of NumericColumn
-        Empty for columns of categories.
+        One per column; without values for a column of categories.
     scale : str or dict of int to float
-        The parameter ``scale``. Given units are keyed by column position.
+        The parameter ``scale``. A dict has the units of some columns, by their positions.
     unordered : float
-        Distance of a change without a direction, such as between categories.
+        Distance of a change that has no direction, such as from one category to another.
     """
 
     columns: list[NumericColumn]
@@ -68,7 +74,7 @@ class RecomputedDistances:
 
     @classmethod
     def of(cls, given: Evidence) -> RecomputedDistances:
-        """Compute the units from the rows of a certificate."""
+        """Compute the units of distance from the evidence of a verification."""
         search, is_category = given.stated.parameters.search, given.columns.is_category
         columns = []
         for j in range(given.table.shape[1]):
@@ -86,9 +92,9 @@ class RecomputedDistances:
         return distances
 
     def between(self, j: int, origin: float, landing: float) -> float:
-        """Compute the distance between two values of a numeric column.
+        """Compute the distance between two values of the numeric column ``j``.
 
-        It is infinite if the column is constant.
+        It is infinite if the column has a single value in the training rows.
         """
         if self.scale == "rank" and self.columns[j].width > 0:
             if j not in self._ranks:
@@ -100,16 +106,16 @@ class RecomputedDistances:
         return abs(landing - origin) / self._units[j] if self._units[j] > 0 else np.inf
 
     def _unit(self, j: int) -> float:
-        """Return the unit of distance of a column; 0 if the column is constant."""
+        """Return the unit of distance of column ``j``; 0 if the column has a single value."""
         width = self.columns[j].width
         if not width > 0 or self.scale == "range":
             return width
         return self.scale.get(j, width) if isinstance(self.scale, dict) else self.columns[j].deviation() or width
 
     def mean_of_pairs(self) -> float:
-        """Compute the mean distance between two rows in a numeric column, to two digits.
+        """Compute the mean distance between two rows in one numeric column, rounded to two digits.
 
-        It is 1 if there are no numeric columns.
+        It is the mean over all pairs of rows and all numeric columns; 1 if there are no numeric columns.
         """
         means = [self._mean_of_pairs(j) for j, column in enumerate(self.columns) if column.width > 0]
         return float(f"{np.mean(means):.2g}") if means else 1.0
@@ -130,9 +136,9 @@ class RecomputedDistances:
 
 
 def _median(values: Floats, weights: Floats) -> float:
-    """Compute the weighted median.
+    """Compute the weighted median of some values.
 
-    It is the mean of the two middle values if half of the weight ends between them.
+    If exactly half of the weight lies at or below a value, it is the mean of this value and the next larger one.
     """
     order = np.argsort(values, kind="stable")
     upto = np.cumsum(weights[order]) / weights.sum()

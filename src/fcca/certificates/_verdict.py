@@ -13,12 +13,12 @@ SIGNS = {PASSED: "✓", FAILED: "✗", NOT_CHECKED: "–"}
 
 @dataclass(frozen=True)
 class Check:
-    """The result of one check.
+    """The result of one check of a certificate.
 
     Attributes
     ----------
     name : str
-        The subject of the check, such as "costs".
+        What was checked, such as "costs".
     outcome : {"passed", "failed", "not checked"}
     words : str
         A sentence: what was confirmed, what is wrong, or why the check was not run.
@@ -30,33 +30,34 @@ class Check:
 
     @property
     def sign(self) -> str:
-        """✓, ✗ or –."""
+        """A sign for the outcome: ✓ passed, ✗ failed, – not checked."""
         return SIGNS[self.outcome]
 
 
 @dataclass(frozen=True, repr=False)
 class Verification:
-    """All checks of a certificate.
+    """The results of all checks of a certificate.
 
     Attributes
     ----------
     checks : tuple of Check
+        One result per check, in the order in which the checks are run.
 
     See Also
     --------
-    verify : Run all checks.
+    verify : Runs all checks.
     """
 
     checks: tuple[Check, ...]
 
     @property
     def accepted(self) -> bool:
-        """True if no check failed."""
+        """True if no check failed. Checks that could not be run do not count as failed."""
         return all(check.outcome != FAILED for check in self.checks)
 
     @property
     def complete(self) -> bool:
-        """True if every check was run."""
+        """True if every check could be run."""
         return all(check.outcome != NOT_CHECKED for check in self.checks)
 
     @property
@@ -68,7 +69,7 @@ class Verification:
         return next(check for check in self.checks if check.name == name)
 
     def in_words(self) -> str:
-        """Return the verdict as one sentence."""
+        """Return one sentence that says whether the certificate is accepted, and why."""
         n = {outcome: sum(check.outcome == outcome for check in self.checks) for outcome in SIGNS}
         left = f", {n[NOT_CHECKED]} not run" if n[NOT_CHECKED] else ""
         if self.accepted:
@@ -77,7 +78,7 @@ class Verification:
         return f"Rejected: {', '.join(self.failed)} failed, {n[PASSED]} checks passed{left}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the checks as lists and strings for JSON."""
+        """Return all results as a dict of plain values, for JSON."""
         lines = [{"name": one.name, "outcome": one.outcome, "words": one.words} for one in self.checks]
         return {"accepted": self.accepted, "complete": self.complete, "checks": lines}
 

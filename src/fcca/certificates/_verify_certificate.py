@@ -1,4 +1,4 @@
-"""Verify a certificate: run all checks in order."""
+"""Verify a certificate: run all checks, one after the other."""
 
 from __future__ import annotations
 
@@ -55,23 +55,23 @@ def verify(
     model : fitted classifier
         The black box, ``discretizer_.estimator_`` of the classifier.
     rows : array-like of int, optional
-        Numbers of the rows of X in the certificate. None: 0, 1, …
+        Number that each row of X has in the certificate. None numbers the rows 0, 1, ….
     sample : int or None, default=20
-        Number of counterfactuals to re-prove; None for all.
+        Number of counterfactuals, drawn at random, for which it is proven again that no change is cheaper. None for all.
     random_state : int, optional
-        Seed of the sample. None draws a new seed each time, so nobody can predict the sample. The check states the seed.
+        Seed of the sample. None draws a new seed each time, so nobody can predict the sample. The result states the seed.
     time_limit : float or None, default=60
-        Seconds for each of four steps: re-proving counterfactuals by programs, searching for the counterfactuals that are
-        still not proven, selecting thresholds, and searching for the tree.
+        Seconds for each of four steps: proving counterfactuals again by mixed-integer programs, searching again for those
+        that are still not proven, selecting the thresholds, and searching for the tree. None for no limit.
     n_jobs : int, optional
-        Threads of searches.
+        Number of threads of the searches.
     verbose : int, default=0
         1 shows a progress bar.
 
     Returns
     -------
     Verification
-        All checks, and whether the certificate is ``accepted``.
+        The results of all checks, and whether the certificate is ``accepted``.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def _checks(given: Evidence) -> tuple[Check, ...]:
 
 
 def _reason_to_stop(checks: list[Check]) -> str | None:
-    """Return the reason why further checks would be meaningless, or None."""
+    """Return why no further check makes sense after ``checks``; None to go on."""
     failed = [check.name for check in checks if check.outcome == FAILED]
     if len(checks) > 1 and (others := [name for name in failed if name in ("data", "model")]):
         what = {"data": "other data", "model": "another model"}
@@ -204,7 +204,7 @@ def _same_model(given: Evidence) -> list[str]:
 
 
 def _usable(given: Evidence) -> list[str]:
-    """Build everything that later checks need, to report an error once."""
+    """Compute the values that later checks need, so that an error is reported only once."""
     try:
         given.table  # noqa: B018
         if given.stated.points is not None:
@@ -223,15 +223,17 @@ def _usable(given: Evidence) -> list[str]:
 
 
 class PlannedCheck(NamedTuple):
-    """A check to run.
+    """A check of a certificate that :func:`verify` runs.
 
     Attributes
     ----------
     name : str
+        What is checked, such as "costs".
     work : callable
-        Returns a list of problems, or a sentence on what was confirmed. Raises NotChecked if the check cannot be run.
+        Runs the check on an Evidence. Returns a list of problems, or a sentence that says what was confirmed. Raises
+        NotChecked if the check cannot be run.
     confirmed : str
-        The sentence for an empty list of problems.
+        The sentence that says what was confirmed if the list of problems is empty.
     """
 
     name: str

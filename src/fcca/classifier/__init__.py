@@ -1,4 +1,4 @@
-"""FCCAClassifier, and ways to choose its granularity and its number of thresholds."""
+"""FCCAClassifier, and cross-validation to choose its granularity or its number of thresholds."""
 
 from fcca.classifier._classifier import NODES_OF_CHOICE as NODES_OF_CHOICE, TREES as TREES, FCCAClassifier
 from fcca.classifier._cross_validation import (

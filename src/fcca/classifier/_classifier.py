@@ -1,4 +1,4 @@
-"""FCCAClassifier: black box, thresholds and certified tree in one estimator."""
+"""FCCAClassifier: an estimator that fits a black box, its thresholds and an optimal tree on them."""
 
 from __future__ import annotations
 
@@ -37,31 +37,33 @@ TREES: dict[str | None, dict[str, Any]] = {None: {}, "paper": {"max_depth": 3, "
 
 
 class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, BaseEstimator):
-    """A small decision tree in place of a black box.
+    """A small decision tree that explains or replaces a black box.
 
-    The tree is provably the best one on the thresholds behind the decisions of the black box.
+    The tree uses only thresholds of the black box, by default those that counterfactuals cross. It is proven optimal on the
+    training rows: no tree on these thresholds, within the limits on depth and leaves, has a lower cost.
 
     Parameters
     ----------
     discretizer : FCCADiscretizer, default=None
-        Finds the thresholds. Another discretizer that takes thresholds from a classifier, such as GTREDiscretizer, can be
-        used too. None is ``FCCADiscretizer()``.
+        Fits the black box and finds its thresholds. Another discretizer that finds thresholds of a classifier, such as
+        GTREDiscretizer, can be used too. None stands for ``FCCADiscretizer()``.
     tree : OptimalTreeClassifier, default=None
-        The tree to fit on the binary columns. None is ``OptimalTreeClassifier()``.
+        The tree to fit on the binary columns, one per threshold. None stands for ``OptimalTreeClassifier()``.
     fit_to : {"probability", "labels", "target"}, default=None
         What the tree learns: the class probabilities of the black box, the labels, or the predictions of the black box.
-        The nodes of the tree count the labels; with "target", they count the predictions. None is "probability" if the
-        black box has ``predict_proba`` and the tree is an OptimalTreeClassifier with a criterion other than "error".
-        Otherwise, None is "labels".
+        The class counts in the nodes are counts of labels, or with "target" counts of predictions. None stands for
+        "probability" if the black box has ``predict_proba`` and the tree is an OptimalTreeClassifier with a criterion other
+        than "error". Otherwise, None stands for "labels".
     n_thresholds : int or "auto", default=None
-        Number of thresholds for the tree; None uses all of them. An :class:`~fcca.selection.OptimalSelection` chooses the
-        best thresholds that the discretizer finds, with proof. "auto" is the smallest number up to 16 whose tree is no
-        worse than the tree on all thresholds, by cross-validation. If every number is worse, all thresholds are used. The
-        selection stops after 2,000 branches. For another limit or for constraints, give the discretizer a selection
-        without a number of thresholds, such as ``OptimalSelection(time_limit=60, forbid=["age"])``.
+        Number of thresholds that the tree may use; None for all thresholds that the discretizer keeps. An
+        :class:`~fcca.selection.OptimalSelection` chooses those with the smallest inconsistency, with proof. "auto" stands
+        for the smallest number up to 16 whose tree is no worse than the tree on all thresholds, by cross-validation. If the
+        trees of all these numbers are worse, all thresholds are used. The search stops after 2,000 branches. For another
+        limit or for constraints, give the discretizer a selection without a number of thresholds, such as
+        ``OptimalSelection(time_limit=60, forbid=["age"])``.
     preset : {"paper"}, default=None
         "paper" is the method as published. The discretizer gets ``preset="paper"`` unless it has another preset. The
-        default tree has depth 3 and minimizes the number of errors plus ten rows per leaf.
+        default tree has depth at most 3 and minimizes the number of errors plus ten rows per leaf.
 
     Attributes
     ----------
@@ -71,14 +73,13 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         The tree fitted on the binary columns. Its ``objective_``, ``lower_bound_``, ``gap_`` and ``is_optimal_`` say what is
         proven.
     structure_ : TreeStructure
-        The same tree in raw units. Categories are given by their codes, which are positions in
-        ``discretizer_.thresholds_.columns``.
+        The same tree on the columns of X. Categories are given by their codes, see ``discretizer_.thresholds_.columns``.
     fit_to_ : {"probability", "labels", "target"}
         What the tree learned.
     fidelity_ : float
-        Share of the training weight that the tree predicts as the black box does.
+        Share of the training rows, by weight, for which tree and black box predict the same class.
     n_thresholds_ : int
-        Number of thresholds that the tree was given.
+        Number of thresholds that the tree could use.
     selection_path_ : DataFrame
         Result of :meth:`selection_path`; only with ``n_thresholds="auto"``.
     classes_ : ndarray
@@ -97,7 +98,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
     >>> classifier.score(X, y) > 0.95
     True
 
-    With the best four thresholds only:
+    With only the four thresholds of smallest inconsistency:
 
     >>> small = FCCAClassifier(n_thresholds=4).fit(X, y)
     >>> small.n_thresholds_, small.discretizer_.selection_.proof
@@ -130,18 +131,19 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **metadata: Any) -> Self:
-        """Fit the black box, the thresholds and the tree.
+        """Fit the black box, find its thresholds, and fit the tree on them.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Columns of numbers, in their original units, or of categories: strings or pandas' category dtype. Values may be
-            missing.
+            Training rows. Columns are numeric, in their original units, or hold categories: strings or pandas' category
+            dtype. Values may be missing.
         y : array-like of shape (n_rows,)
+            Labels.
         sample_weight : array-like of shape (n_rows,), optional
             Weights of the rows, used for the black box, the counts of the thresholds and the tree.
         **metadata : dict
-            Further arguments that the black box or the tree request, with scikit-learn's metadata routing enabled.
+            Further arguments for the ``fit`` of the black box or the tree, if scikit-learn's metadata routing is enabled.
 
         Returns
         -------
@@ -167,7 +169,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return self.grow(discretizer, tree, rows, table, routed_metadata(self, "tree", metadata, X, sample_weight))
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Get the metadata routing: arguments of ``fit`` for the black box and the tree.
+        """Get the metadata routing: which arguments of ``fit`` the black box and the tree get.
 
         Returns
         -------
@@ -211,13 +213,13 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return self
 
     def new_parts(self) -> tuple[Any, Any]:
-        """Check the parameters, and make the unfitted discretizer and tree.
+        """Check the parameters, and create the unfitted discretizer and tree.
 
         Returns
         -------
-        discretizer
-            It has a selection of ``n_thresholds`` thresholds if this is a number.
-        tree
+        discretizer : discretizer
+            If ``n_thresholds`` is a number, its selection chooses this number of thresholds.
+        tree : classifier
         """
         self._validate_params()
         discretizer, tree = self._new_discretizer(), self._new_tree()
@@ -228,7 +230,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return discretizer, tree
 
     def _limits_of_selection(self, discretizer: Any) -> OptimalSelection:
-        """Return the discretizer's selection, or a new one with a limit on its search."""
+        """Return a copy of the discretizer's selection, or a new selection with a limited search."""
         check_selects(discretizer)
         own = discretizer.selection
         if own is None:
@@ -249,20 +251,20 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         table: TrainingTable | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Grow the tree on the binary columns of a fitted discretizer.
+        """Fit the tree on the binary columns of a fitted discretizer, and set the fitted attributes.
 
         Parameters
         ----------
         discretizer : discretizer
             Fitted.
         tree : classifier
-            Not fitted.
+            Not fitted. It is fitted in place.
         rows : BinaryRows
-            The training rows.
+            The training rows as binary columns.
         table : TrainingTable, optional
-            The training rows as they were given; see :meth:`training_data`.
+            The training rows as they were given to ``fit``, for :meth:`training_data`.
         metadata : mapping, optional
-            Further arguments of the tree's ``fit``.
+            Further arguments for the ``fit`` of the tree.
 
         Returns
         -------
@@ -287,15 +289,15 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
     def at_granularity(
         self, Q: float, X: Any = None, y: Any = None, sample_weight: ArrayLike | None = None
     ) -> FCCAClassifier:
-        """Grow a new tree at another granularity.
+        """Fit a new tree on the thresholds of another granularity.
 
-        The black box and the counterfactuals stay the same. Thresholds are kept by frequency, as in the paper; a selection
-        is ignored.
+        The black box and the counterfactuals stay the same. Thresholds are kept by frequency, as in the paper. A selection
+        of the discretizer is ignored.
 
         Parameters
         ----------
         Q : float
-            Keep the thresholds crossed at least as often as the Q-quantile of all counts.
+            From 0 to 1. A threshold is kept if its count is at least the Q-quantile of all counts.
         X, y, sample_weight : as in fit, optional
             The training rows; see :meth:`training_data`.
 
@@ -318,7 +320,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         y: Any = None,
         sample_weight: ArrayLike | None = None,
     ) -> FCCAClassifier:
-        """Grow a new tree on other thresholds of the discretizer.
+        """Fit a new tree on the thresholds that another selection chooses.
 
         The black box and the counterfactuals stay the same.
 
@@ -340,7 +342,10 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return self._with(discretizer, rows, selection=selection)
 
     def _with(self, discretizer: Any, rows: TrainingTable, **parameters: Any) -> FCCAClassifier:
-        """Copy the classifier, with another fitted discretizer and a new tree."""
+        """Return a copy of the classifier with another fitted discretizer, and fit a new tree.
+
+        ``parameters`` are parameters to change in the copy.
+        """
         other: FCCAClassifier = clone(self).set_params(n_thresholds=None)
         other.discretizer = clone(self._part("discretizer"))
         known = other.discretizer.get_params(deep=False)
@@ -349,20 +354,20 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return other.grow(discretizer, tree, binary_rows(discretizer, rows.X, rows.y, rows.sample_weight), rows)
 
     def training_data(self, X: Any = None, y: Any = None, sample_weight: ArrayLike | None = None) -> TrainingTable:
-        """Get the training rows, without the rows of weight 0.
+        """Return the training rows, without rows of weight 0.
 
-        The classifier keeps references to them, in memory only. A pickle or a copy does not contain the rows. There they
-        must be given again.
+        After ``fit``, the classifier refers to these rows in memory. A pickle or a copy of the classifier does not contain
+        them, so they must be given again.
 
         Parameters
         ----------
         X, y, sample_weight : as in fit, optional
-            The rows. None takes the rows in memory.
+            The training rows. None uses the rows in memory.
 
         Returns
         -------
         TrainingTable
-            ``X``, ``y``, ``sample_weight``, and ``rows``, their positions in the table given to fit.
+            ``X``, ``y``, ``sample_weight``, and ``rows``, the positions of the rows in the table given to ``fit``.
         """
         check_is_fitted(self)
         if (X is None) != (y is None) or (X is None and sample_weight is not None):
@@ -383,7 +388,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return {name: value for name, value in state.items() if name != "_training"}
 
     def _part(self, name: str) -> Any:
-        """Return the given discretizer or tree, or the default one."""
+        """Return the parameter ``discretizer`` or ``tree``, or its default if it is None."""
         part = getattr(self, name)
         if part is None:
             return _default_part(name, self.preset)
@@ -413,14 +418,14 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return self._columns.for_prediction(asked[asked >= 0].tolist()).encode(X)
 
     def to_sklearn(self) -> DecisionTreeClassifier:
-        """Convert the tree to a fitted DecisionTreeClassifier, such as for ``plot_tree``.
+        """Convert the tree to a fitted DecisionTreeClassifier, for example for ``plot_tree``.
 
-        If all conditions of the tree are thresholds, the result takes X in raw units. scikit-learn's trees cast X to
-        32-bit floats first. The thresholds are moved so that training rows reach the same leaf, unless 32-bit floats
-        cannot distinguish them. Another value very close to a threshold may go to the other side.
+        If all nodes compare with a threshold, the result predicts X itself. scikit-learn's trees cast X to 32-bit floats
+        before comparing. The thresholds are adjusted so that training rows reach the same leaf, unless 32-bit floats cannot
+        tell them apart. Other values very close to a threshold may end up on the other side of it.
 
-        scikit-learn's trees cannot test sets of categories or missing values. If the tree has such conditions, the result
-        takes the binary columns, ``discretizer_.transform(X)``. Its columns are named after their conditions.
+        scikit-learn's trees cannot test sets of categories or missing values. If the tree has such nodes, the result
+        predicts the binary columns ``discretizer_.transform(X)``. These columns are named after their conditions.
         """
         check_is_fitted(self)
         if self.structure_.has_cuts_only and not (self._columns is not None and self._columns.has_categories):
@@ -439,13 +444,13 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return tags
 
     def fidelity(self, X: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Compute the share of rows that the tree predicts as the black box does."""
+        """Compute the share of rows for which tree and black box predict the same class."""
         check_is_fitted(self)
         return fidelity(self.predict(X), self.discretizer_.predict_target(X), sample_weight)
 
 
 def _default_part(name: str, preset: str | None) -> Any:
-    """Return the part to use for None. ``fit`` checks the preset."""
+    """Return the default of the parameter ``name``, ``discretizer`` or ``tree``, for a preset."""
     if name == "discretizer":
         return FCCADiscretizer(preset=preset)
     return OptimalTreeClassifier(**TREES["paper" if preset == "paper" else None])
@@ -454,7 +459,7 @@ def _default_part(name: str, preset: str | None) -> Any:
 def _fit_discretizer(
     discretizer: Any, X: Any, y: Any, sample_weight: ArrayLike | None, metadata: Mapping[str, Any]
 ) -> tuple[TrainingTable, BinaryRows]:
-    """Fit a discretizer; return the training rows as given and as binary columns."""
+    """Fit a discretizer, and return the training rows twice: as given, and as binary columns."""
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     fit = getattr(discretizer, "fit_binary_rows", discretizer.fit)  # the former encodes and predicts each row once
     fitted = fit(X, y, **weights, **metadata)

@@ -1,4 +1,4 @@
-"""Cross-validated paths over granularities and numbers of thresholds."""
+"""Cross-validate the tree for several granularities or numbers of thresholds, and choose one of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,17 @@ NODES_OF_PATH = 0
 
 
 class Fold(NamedTuple):
-    """Rows to learn from, and rows held out."""
+    """One fold of a cross-validation: rows to learn from, and rows held out.
+
+    Attributes
+    ----------
+    number : int
+        Number of the fold, from 0.
+    X, y, weight : as in fit
+        Rows to learn from. ``weight`` is None without weights.
+    X_test, y_test, test_weight : as in fit
+        Rows held out.
+    """
 
     number: int
     X: Any
@@ -45,11 +55,14 @@ class Fold(NamedTuple):
 
     @property
     def weights(self) -> dict[str, Floats]:
-        """The weights as an argument of ``fit``; empty without weights."""
+        """The weights as a keyword argument of ``fit``; an empty dict without weights."""
         return {} if self.weight is None else {"sample_weight": self.weight}
 
     def answered_by(self, discretizer: Any) -> Fold:
-        """Leave out held-out rows with an unknown category or a new missing value."""
+        """Return the fold without the held-out rows that the fitted discretizer cannot encode.
+
+        These rows have an unknown category, or a missing value in a column without missing training values.
+        """
         known = np.flatnonzero(known_rows(discretizer.thresholds_.columns, self.X_test))
         if len(known) == len(self.y_test):
             return self
@@ -63,7 +76,7 @@ class Fold(NamedTuple):
 
 
 def folds(X: Any, y: Any, sample_weight: ArrayLike | None, cv: Any) -> Iterator[Fold]:
-    """Split rows of positive weight into the folds of a cross-validation."""
+    """Split the rows into the folds of a cross-validation, without rows of weight 0."""
     X, y, weight, _ = weighted_rows(X, y, sample_weight)
     try:
         splits = list(check_cv(cv, y, classifier=True).split(X, y))
@@ -78,15 +91,15 @@ def folds(X: Any, y: Any, sample_weight: ArrayLike | None, cv: Any) -> Iterator[
 
 
 class FoldTrees:
-    """Trees on the binary columns of one fold.
+    """Fits and measures trees on the binary columns of one fold.
 
     Parameters
     ----------
     fold : Fold
     new_tree : callable
-        Makes an unfitted tree.
+        Returns a new, unfitted tree.
     discretizer : discretizer
-        Fitted on the fold.
+        Fitted on the training rows of the fold.
     fit_to : {"probability", "labels", "target"} or None
         What the trees learn; see :func:`resolve_fit_to`.
     """
@@ -98,7 +111,15 @@ class FoldTrees:
         self.fit_to = resolve_fit_to(fit_to, new_tree(), self.rows, discretizer)
 
     def line(self, thresholds: ThresholdTable, B: NDArray[np.int8], B_test: NDArray[np.int8]) -> dict[str, float]:
-        """Grow a tree on these columns, and measure it."""
+        """Fit a tree on binary columns, and return its figures as one row of a path.
+
+        Parameters
+        ----------
+        thresholds : ThresholdTable
+            The thresholds of the columns.
+        B, B_test : ndarray of shape (n_rows, n_thresholds)
+            Binary columns of the training rows and of the held-out rows.
+        """
         fold, weights = self.fold, self.fold.weights
         tree = fit_tree(self.new_tree(), replace(self.rows, B=B), self.fit_to)
         predicted = tree.predict(B_test)
@@ -116,7 +137,10 @@ class FoldTrees:
 
 
 def _log_loss(tree: Any, B: NDArray[np.int8], fold: Fold) -> float:
-    """Compute the held-out log-loss of a tree; NaN for a tree without probabilities."""
+    """Compute the log-loss of a tree against the labels of the held-out rows.
+
+    ``B`` are the binary columns of these rows. Return NaN for a tree without ``predict_proba``.
+    """
     if not hasattr(tree, "predict_proba"):
         return np.nan
     column = pd.Index(tree.classes_).get_indexer(fold.y_test)
@@ -132,7 +156,10 @@ def granularities_of_fold(
     levels: Sequence[float],
     lambda0: Sequence[float] | None,
 ) -> Iterator[dict[str, float]]:
-    """Fit the discretizer on a fold, and measure trees at all levels of granularity."""
+    """Fit the discretizer on a fold, and measure one tree for each granularity.
+
+    Yield the figures for each cost ``lambda0`` and each granularity in ``levels``.
+    """
     first = discretizer.fit(fold.X, fold.y, **fold.weights)
     fold = fold.answered_by(first)
     trees = FoldTrees(fold, new_tree, first, fit_to)
@@ -156,7 +183,10 @@ def selections_of_fold(
     numbers: Sequence[int],
     selection: OptimalSelection,
 ) -> Iterator[dict[str, float]]:
-    """Fit the discretizer on a fold, and measure trees on the best thresholds."""
+    """Fit the discretizer on a fold, and measure one tree for each number of thresholds.
+
+    ``selection`` chooses the thresholds. Yield the figures for each number in ``numbers``.
+    """
     discretizer.fit(fold.X, fold.y, **fold.weights)
     fold = fold.answered_by(discretizer)
     trees = FoldTrees(fold, new_tree, discretizer, fit_to)
@@ -175,7 +205,17 @@ def selections_of_fold(
 
 
 def path_frame(lines: Sequence[dict[str, float]], keys: list[str], *, per_fold: bool) -> pd.DataFrame:
-    """Make a frame of all folds, or of their means."""
+    """Build the data frame of a path from the figures of all folds.
+
+    Parameters
+    ----------
+    lines : sequence of dict
+        Figures of each fold and setting.
+    keys : list of str
+        Names of the figures that define a setting, such as ``Q``.
+    per_fold : bool
+        Whether to return one row per fold and setting instead of the means over the folds.
+    """
     frame = pd.DataFrame(lines)
     if per_fold:
         first = [*keys, "fold"]
@@ -187,23 +227,23 @@ def path_frame(lines: Sequence[dict[str, float]], keys: list[str], *, per_fold: 
 
 
 def choose_granularity(path: pd.DataFrame, rule: str = "one_standard_error", *, tradeoff: float = 0.8) -> dict[str, float]:
-    """Choose a line of a granularity path.
+    """Choose the granularity from the result of a cross-validation.
 
     Parameters
     ----------
     path : DataFrame
         The result of :meth:`FCCAClassifier.granularity_path`.
     rule : {"best", "one_standard_error", "tradeoff"}, default="one_standard_error"
-        "best" is the most accurate line. "one_standard_error" is the line with the fewest thresholds within one standard
-        error of the most accurate line. "tradeoff" is the rule of the paper's authors. It maximizes
-        ``(1 - tradeoff) · compression - tradeoff · inconsistency``.
+        "best" chooses the row of the path with the highest accuracy. "one_standard_error" chooses the row with the fewest
+        thresholds whose accuracy is within one standard error of the highest. "tradeoff" is the rule of the paper's authors.
+        It maximizes ``(1 - tradeoff) * compression - tradeoff * inconsistency``.
     tradeoff : float, default=0.8
-        Weight of the inconsistency.
+        Weight of the inconsistency in the rule "tradeoff".
 
     Returns
     -------
     dict
-        ``lambda0`` and ``Q``.
+        ``lambda0`` and ``Q`` of the chosen row.
     """
     _check_path(path, "granularity_path", ("lambda0", "Q", "thresholds", "accuracy", "accuracy_se"))
     if rule == "tradeoff":
@@ -217,21 +257,21 @@ def choose_granularity(path: pd.DataFrame, rule: str = "one_standard_error", *, 
 
 
 def choose_n_thresholds(path: pd.DataFrame, rule: str = "no_worse") -> int | None:
-    """Choose how many thresholds to keep from a selection path.
+    """Choose the number of thresholds from the result of a cross-validation.
 
     Parameters
     ----------
     path : DataFrame
         The result of :meth:`FCCAClassifier.selection_path`.
     rule : {"no_worse", "best", "one_standard_error"}, default="no_worse"
-        "no_worse" is the smallest number whose tree is no worse than the tree on all thresholds, in accuracy and in
-        log-loss. "best" is the number with the most accurate tree. "one_standard_error" is the smallest number whose tree
-        is within one standard error of the most accurate tree.
+        "no_worse" chooses the smallest number whose tree is no worse than the tree on all thresholds, in accuracy and in
+        log-loss on held-out rows. "best" chooses the number whose tree has the highest accuracy. "one_standard_error"
+        chooses the smallest number whose accuracy is within one standard error of the highest.
 
     Returns
     -------
     int or None
-        None means to keep all thresholds. It is returned by "no_worse" if every number is worse.
+        None means to keep all thresholds. The rule "no_worse" returns it if the trees of all numbers are worse.
     """
     if rule == "no_worse":
         _check_path(path, "selection_path", ("n_thresholds", "accuracy", "accuracy_all", "log_loss", "log_loss_all"))
@@ -249,11 +289,14 @@ def _check_path(path: pd.DataFrame, maker: str, columns: Sequence[str]) -> None:
             f"path must be the result of {maker} with per_fold=False, but it has no column {', '.join(missing)}."
         )
     if len(path) == 0:
-        raise InvalidInputError("path has no lines to choose from.")
+        raise InvalidInputError("path has no rows to choose from. Give a path with at least one row.")
 
 
 def _most_accurate(path: pd.DataFrame, rule: str, size: str) -> Any:
-    """Choose the most accurate line, or the smallest within one standard error of it."""
+    """Choose a row of a path by the rule "best" or "one_standard_error".
+
+    ``size`` is the column to minimize among the rows within one standard error of the highest accuracy.
+    """
     best = path.sort_values(["accuracy", size], ascending=[False, True], kind="stable").iloc[0]
     if rule == "best":
         return best
@@ -262,17 +305,17 @@ def _most_accurate(path: pd.DataFrame, rule: str, size: str) -> Any:
 
 
 class CrossValidationMixin(ABC):
-    """Cross-validated paths of a classifier over granularities and numbers of thresholds."""
+    """Methods that cross-validate a classifier for several granularities or numbers of thresholds."""
 
     fit_to: str | None
 
     @abstractmethod
     def _new_discretizer(self) -> Any:
-        """Make an unfitted discretizer."""
+        """Return a new, unfitted discretizer."""
 
     @abstractmethod
     def _new_tree(self) -> Any:
-        """Make an unfitted tree."""
+        """Return a new, unfitted tree."""
 
     def granularity_path(
         self,
@@ -285,34 +328,35 @@ class CrossValidationMixin(ABC):
         sample_weight: ArrayLike | None = None,
         per_fold: bool = False,
     ) -> pd.DataFrame:
-        """Cross-validate the tree over levels of granularity.
+        """Cross-validate the tree for several granularities.
 
-        The black box is fitted once per fold. The counterfactuals are computed once per fold and ``lambda0``. The thresholds
-        crossed most often are kept; a selection is ignored.
+        The black box is fitted once per fold. The counterfactuals are computed once per fold and ``lambda0``. Thresholds are
+        kept by how many counterfactuals cross them. A selection of the discretizer is ignored.
 
         Parameters
         ----------
         X, y : as in fit
         Q : sequence of float
-            Levels of granularity.
+            Granularities to try.
         lambda0 : sequence of float, optional
-            Costs per changed feature, the paper's other parameter. The default is ``lambda0`` of the discretizer.
+            Costs per changed column to try. The default is the ``lambda0`` of the discretizer.
         cv : int or splitter, default=5
         sample_weight : array-like of shape (n_rows,), optional
         per_fold : bool, default=False
-            One line per fold instead of their means.
+            Whether to return one row per fold instead of the means over the folds.
 
         Returns
         -------
         DataFrame
-            Per ``lambda0`` and ``Q``: ``thresholds`` and ``features`` kept; ``compression`` and ``inconsistency`` on
-            training rows; ``accuracy``, ``log_loss`` and ``fidelity`` on held-out rows; ``leaves``; ``optimal``, the share
-            of folds whose tree is proven optimal. The values are means over folds. ``accuracy_se`` is the standard error of
+            One row for each ``lambda0`` and ``Q``, with means over the folds. ``thresholds`` and ``features``: number of
+            thresholds kept, and of columns with a threshold. ``compression`` and ``inconsistency``: on training rows.
+            ``accuracy``, ``log_loss`` and ``fidelity``: on held-out rows, the first two against their labels. ``leaves``:
+            number of leaves. ``optimal``: share of folds whose tree is proven optimal. ``accuracy_se``: standard error of
             the accuracy.
 
         See Also
         --------
-        choose_granularity : choose a line of the result.
+        choose_granularity : Chooses one of the granularities.
         """
         levels = list(Q)
         if not levels:
@@ -335,37 +379,35 @@ class CrossValidationMixin(ABC):
         sample_weight: ArrayLike | None = None,
         per_fold: bool = False,
     ) -> pd.DataFrame:
-        """Cross-validate the tree over numbers of optimal thresholds.
+        """Cross-validate the tree for several numbers of thresholds.
 
-        The black box and the counterfactuals are computed once per fold.
+        A selection chooses the thresholds. The black box and the counterfactuals are computed once per fold.
 
         Parameters
         ----------
         X, y : as in fit
         n_thresholds : iterable of int, default=range(1, 17)
-            Numbers of thresholds to keep. If a fold has fewer, all are kept.
+            Numbers of thresholds to try. If fewer thresholds are found in a fold, all of them are kept.
         selection : OptimalSelection, optional
-            Chooses the thresholds; its ``n_thresholds`` and ``max_inconsistency`` are ignored. The default is the
-            selection of the discretizer. If there is none, the inconsistency with what the tree learns is minimized
-            approximately, by the starting solution of the search (``max_nodes=0``). The conditions in ``keep`` and
-            ``forbid`` must exist in every fold.
+            Chooses the thresholds. Its ``n_thresholds`` and ``max_inconsistency`` are ignored. The default is the
+            selection of the discretizer. If there is none, thresholds with a small inconsistency are found quickly and
+            without proof (``max_nodes=0``). The conditions in ``keep`` and ``forbid`` must exist in every fold.
         cv : int or splitter, default=5
         sample_weight : array-like of shape (n_rows,), optional
         per_fold : bool, default=False
-            One line per fold instead of their means.
+            Whether to return one row per fold instead of the means over the folds.
 
         Returns
         -------
         DataFrame
-            Per ``n_thresholds``: ``thresholds`` and ``features`` kept; ``compression`` and ``inconsistency`` on training
-            rows; ``accuracy``, ``log_loss`` and ``fidelity`` on held-out rows; ``leaves``; ``optimal``, the share of folds
-            whose tree is proven optimal; ``selection_optimal``, the share of folds whose thresholds are proven optimal;
-            ``accuracy_all`` and ``log_loss_all`` of the tree on all thresholds. The values are means over folds.
-            ``accuracy_se`` is the standard error of the accuracy.
+            One row for each number of thresholds, with means over the folds. The columns are those of
+            :meth:`granularity_path`, with ``n_thresholds`` instead of ``lambda0`` and ``Q``. In addition,
+            ``selection_optimal``: share of folds whose thresholds are proven optimal. ``accuracy_all`` and ``log_loss_all``:
+            accuracy and log-loss of the tree on all thresholds, on held-out rows.
 
         See Also
         --------
-        choose_n_thresholds : choose a number of thresholds from the result.
+        choose_n_thresholds : Chooses one of the numbers.
         """
         numbers = sorted(set(whole_numbers("n_thresholds", n_thresholds)))
         discretizer = self._new_discretizer()
@@ -389,6 +431,6 @@ class CrossValidationMixin(ABC):
 
 
 def check_selects(discretizer: Any) -> None:
-    """Check that a discretizer can choose among its thresholds."""
+    """Raise an error if a discretizer cannot choose among its thresholds."""
     if not hasattr(discretizer, "set_selection"):
         raise InvalidInputError(f"{type(discretizer).__name__} cannot choose among its thresholds: it has no set_selection.")

@@ -1,4 +1,4 @@
-"""Fit the tree to labels, or to predictions or probabilities of the black box."""
+"""Fit a tree to the labels, or to the predictions or class probabilities of the black box."""
 
 from __future__ import annotations
 
@@ -16,19 +16,23 @@ from fcca.trees import OptimalTreeClassifier
 def resolve_fit_to(
     fit_to: str | None, tree: Any, rows: BinaryRows, discretizer: Any, metadata: Mapping[str, Any] | None = None
 ) -> str:
-    """Replace None with a default: the probabilities where they can be learned, otherwise the labels.
+    """Decide what the tree learns.
+
+    If ``fit_to`` is None, return "probability" if the tree can learn the probabilities of the black box, otherwise "labels".
+    If it is "probability" and the tree cannot learn them, raise an error.
 
     Parameters
     ----------
     fit_to : {"labels", "target", "probability"} or None
     tree : classifier
-        With the criterion "error", None is "labels": the tree minimizes the number of training errors.
+        Not fitted. With the criterion "error", None gives "labels", because such a tree should minimize the number of
+        training errors.
     rows : BinaryRows
-        The training rows.
+        The training rows as binary columns.
     discretizer : discretizer
         Fitted.
     metadata : mapping, optional
-        Further arguments of the tree's ``fit``.
+        Further arguments for the ``fit`` of the tree.
     """
     problem = ""
     if getattr(type(tree), "fit", None) is not OptimalTreeClassifier.fit:
@@ -47,15 +51,18 @@ def resolve_fit_to(
 
 
 def fit_tree(tree: Any, rows: BinaryRows, fit_to: str, metadata: Mapping[str, Any] | None = None) -> Any:
-    """Fit a tree to binary rows.
+    """Fit a tree on binary columns, and return it.
 
     Parameters
     ----------
     tree : classifier
+        Not fitted. It is fitted in place.
     rows : BinaryRows
+        The training rows as binary columns.
     fit_to : {"labels", "target", "probability"}
+        What the tree learns: the labels, or the predictions or class probabilities of the black box.
     metadata : mapping, optional
-        Further arguments of ``fit``.
+        Further arguments for the ``fit`` of the tree.
     """
     learned = rows.predictions if fit_to == "target" else rows.y
     if fit_to == "probability":
@@ -67,11 +74,12 @@ def fit_tree(tree: Any, rows: BinaryRows, fit_to: str, metadata: Mapping[str, An
 
 
 def binary_rows(discretizer: Any, X: Any, y: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> BinaryRows:
-    """Binarize and predict rows by a fitted discretizer.
+    """Convert rows to binary columns, and predict them with the black box.
 
     Parameters
     ----------
     discretizer : discretizer
+        Fitted. It has the thresholds and the black box.
     X : array-like or data frame of shape (n_rows, n_features)
     y : ndarray of shape (n_rows,)
     sample_weight : ndarray of shape (n_rows,) or None
@@ -83,5 +91,8 @@ def binary_rows(discretizer: Any, X: Any, y: NDArray[Any], sample_weight: NDArra
 
 
 def selection_fit_to(fit_to: str | None) -> str:
-    """Return what a selection of thresholds is measured by: the predictions for "target", else the labels."""
+    """Return the classes that selected thresholds should separate, as ``fit_to`` of OptimalSelection.
+
+    They are the predictions of the black box if the tree learns these ("target"), and the labels otherwise.
+    """
     return "target" if fit_to == "target" else "labels"

@@ -1,4 +1,4 @@
-"""Recognition of the rows that a classifier was fitted on."""
+"""Check whether given rows are the rows that a classifier was fitted on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def are_training_rows(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
-    """Check whether a classifier was fitted on these rows.
+    """Return True if the classifier seems to have been fitted on these rows, in the same order.
+
+    The rows are not stored, so the class weights in the leaves and the starting values of the counterfactuals are compared.
 
     Parameters
     ----------
@@ -26,7 +28,10 @@ def are_training_rows(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
 
 
 def _same_leaves(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
-    """Check that these rows give each leaf the same row count and class weights as in ``fit``."""
+    """Return True if the rows give the leaves the same class weights as in ``fit``.
+
+    The numbers of rows in the leaves are compared too.
+    """
     nodes = classifier.structure_
     is_leaf, shape = nodes.feature < 0, nodes.weight.shape
     leaf = classifier.apply(rows.X)
@@ -44,7 +49,10 @@ def _same_leaves(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
 
 
 def _start_the_counterfactuals(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
-    """Check that every counterfactual starts at its row, so that the order is the same."""
+    """Return True if every counterfactual starts at the values of its row.
+
+    This shows that the rows have the same order as in ``fit``.
+    """
     found = getattr(classifier.discretizer_, "counterfactuals_", None)
     if found is None:
         return True

@@ -1,8 +1,9 @@
 """Fairness: predictions and costs of recourse per group, and trees without a sensitive column.
 
-:func:`group_metrics` and :func:`gaps` compute the usual rates of predictions by group. :func:`recourse_by_group` measures
-the changes that people with an unfavourable prediction would need, and whether the cheapest one changes the sensitive
-column itself. :func:`distill_without` compares the tree with a tree without the sensitive column.
+:func:`group_metrics` computes rates such as the share of favourable predictions for each group, and :func:`gaps` the
+differences between groups. :func:`recourse_by_group` measures the changes that rows with an unfavourable prediction would
+need, and whether the cheapest change includes the sensitive column itself. :func:`distill_without` compares the tree on all
+columns with a tree that never uses the sensitive column.
 
 None of these figures proves that a classifier is fair. They describe its predictions for the given rows only. If a sensitive
 column is left out, other columns can act as a substitute for it.

@@ -1,4 +1,4 @@
-"""The tree with and without a sensitive column, side by side."""
+"""Compare the tree of a black box with a tree that never uses a sensitive column."""
 
 from __future__ import annotations
 
@@ -29,23 +29,29 @@ BLACK_BOX, EVERYTHING = "black box", "tree"
 
 @dataclass(frozen=True, repr=False)
 class FairDistillation:
-    """A black box, its tree, and its tree without the sensitive column.
+    """Comparison of a black box, its tree, and a tree that never uses the sensitive column.
 
     Attributes
     ----------
     sensitive : str
+        Name of the sensitive column.
     favourable : label
+        The favourable class.
     everything, without : FCCAClassifier
-        The fitted trees of the same black box, with all columns and without the sensitive one.
+        The two fitted trees of the same black box: one may use all columns, the other all but the sensitive column.
     models : DataFrame
-        One line for the black box and each tree: ``accuracy``, ``fidelity`` to the black box, and number of ``leaves``.
-        ``conditions``: number of conditions that the tree could use. ``sensitive_conditions``: number of conditions on the
-        sensitive column before the selection. ``uses_sensitive``: whether the tree uses one of these.
+        One row for the black box and one for each tree. ``accuracy``, ``fidelity`` to the black box, and number of
+        ``leaves``. ``conditions``: number of conditions that the tree could use. ``sensitive_conditions``: number of
+        conditions on the sensitive column that were found, before the selection. ``uses_sensitive``: whether the tree tests
+        the sensitive column.
     metrics : DataFrame
-        By model and group, as in :func:`fcca.fairness.group_metrics`.
+        The rates of each model and group, as in :func:`fcca.fairness.group_metrics`.
     gaps : DataFrame
-        By model, as in :func:`fcca.fairness.gaps`.
+        The differences between groups for each model, as in :func:`fcca.fairness.gaps`.
+    notes : tuple of str
+        Notes on the figures.
     judged_on : {"held-out rows", "training rows"}
+        The rows on which the figures are measured.
     """
 
     sensitive: str
@@ -59,11 +65,11 @@ class FairDistillation:
     judged_on: str
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a frame with one line per model: its figures and the differences between groups."""
+        """Return a data frame with one row per model: its figures and the differences between groups."""
         return self.models.join(self.gaps)
 
     def rates(self, rate: str = "selection_rate") -> pd.DataFrame:
-        """Make a frame of one rate by model and group.
+        """Return a data frame of one rate, with one row per model and one column per group.
 
         Parameters
         ----------
@@ -134,25 +140,25 @@ def distill_without(
     groups: Any | Callable[[Any], Any] = None,
     sample_weight: ArrayLike | None = None,
 ) -> FairDistillation:
-    """Fit the tree with and without conditions on a sensitive column.
+    """Fit a tree on all columns, and a tree that never uses a sensitive column.
 
-    The black box is fitted once, is the same for both trees, and may use the column. The second tree never uses the column.
-    Correlated columns can act as a substitute for it, so compare the figures by group.
+    Both trees explain the same black box, which is fitted once and may use the sensitive column. Columns that are correlated
+    with the sensitive column can act as a substitute for it. So compare the figures of the groups.
 
     Parameters
     ----------
     classifier : FCCAClassifier
-        It is cloned. Its discretizer must take rules, as FCCADiscretizer does.
+        It is cloned. Its discretizer must accept rules in ``constraints``, as FCCADiscretizer does.
     X, y : as in ``FCCAClassifier.fit``
     sensitive : str
-        Name of the column.
+        Name of the sensitive column.
     favourable : label
         The favourable class.
     X_test, y_test : optional
-        Held-out rows for the figures. Default: the training rows.
+        Held-out rows on which the figures are measured. By default, they are measured on the training rows.
     groups : array-like or callable, optional
-        Groups instead of the column's values: one per row of the figures, or a function of the column, such as
-        ``lambda age: pd.cut(age, [0, 25, 60, 120])``.
+        The groups to compare, if they are not the values of the sensitive column. Either the group of each row on which the
+        figures are measured, or a function of the column, such as ``lambda age: pd.cut(age, [0, 25, 60, 120])``.
     sample_weight : array-like of shape (n_rows,), optional
         Weights of the training rows. Held-out rows all have weight 1.
 
@@ -162,13 +168,16 @@ def distill_without(
 
     See Also
     --------
-    fcca.plots.GroupMetricsDisplay : the groups' rates as bars.
+    fcca.plots.GroupMetricsDisplay : Draws the rates of the groups as bars.
     """
     if not isinstance(classifier, FCCAClassifier):
         raise InvalidInputError(f"classifier must be an FCCAClassifier, got {type(classifier).__name__}.")
     discretizer = FCCADiscretizer() if classifier.discretizer is None else classifier.discretizer
     if not hasattr(discretizer, "get_params") or "constraints" not in discretizer.get_params(deep=False):
-        raise InvalidInputError(f"{type(discretizer).__name__} takes no rules. Use an FCCADiscretizer.")
+        raise InvalidInputError(
+            f"{type(discretizer).__name__} has no parameter 'constraints', so it cannot leave a column out. Use an "
+            "FCCADiscretizer."
+        )
     if (X_test is None) != (y_test is None):
         raise InvalidInputError("Give both X_test and y_test, or neither.")
     label = check_label(favourable, np.unique(column_or_1d(y)).tolist())
@@ -230,7 +239,10 @@ def _n_conditions(tree: FCCAClassifier, sensitive: str) -> int:
 
 
 def _about(tree: FCCAClassifier | None, sensitive: str) -> dict[str, Any]:
-    """Collect size and conditions of a tree; unknown for a black box."""
+    """Return the size and the conditions of a tree for the frame of models.
+
+    ``tree`` is None for the black box, for which these values are unknown.
+    """
     if tree is None:
         return {"leaves": pd.NA, "conditions": pd.NA, "sensitive_conditions": pd.NA, "uses_sensitive": pd.NA}
     names = tree.discretizer_.all_thresholds_.feature_names

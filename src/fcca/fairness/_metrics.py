@@ -1,4 +1,4 @@
-"""Rates of predictions by group, and the differences between groups."""
+"""Rates of favourable predictions and errors for each group, and the differences between groups."""
 
 from __future__ import annotations
 
@@ -26,24 +26,26 @@ RATES = ("base_rate", "selection_rate", "accuracy", "tpr", "fpr", "precision")
 
 @dataclass(frozen=True)
 class GroupGaps:
-    """Differences between groups; NaN if fewer than two groups have the figure.
+    """Differences between groups in the predictions of a classifier.
+
+    A difference is NaN if fewer than two groups have the rate.
 
     Attributes
     ----------
     demographic_parity_difference : float
-        Largest selection rate minus the smallest.
+        Largest minus smallest selection rate of a group. The selection rate is the share of favourable predictions.
     disparate_impact : float
-        Smallest selection rate divided by the largest. 1 if all groups have the same rate.
+        Smallest divided by largest selection rate. 1 if all groups have the same rate.
     passes_four_fifths : bool or None
-        Whether the disparate impact is at least 0.8; None if it is unknown.
+        Whether ``disparate_impact`` is at least 0.8; None if it is unknown.
     equal_opportunity_difference : float
-        Largest true positive rate minus the smallest.
+        Largest minus smallest true positive rate.
     equalized_odds_difference : float
-        The larger of this difference and the difference of the false positive rates.
+        The larger of two differences: ``equal_opportunity_difference``, and largest minus smallest false positive rate.
     accuracy_difference : float
-        Largest accuracy minus the smallest.
+        Largest minus smallest accuracy.
     notes : tuple of str
-        Groups that were left out of a figure.
+        Sentences on groups that were left out of a difference.
     """
 
     demographic_parity_difference: float
@@ -55,7 +57,7 @@ class GroupGaps:
     notes: tuple[str, ...] = ()
 
     def to_series(self) -> pd.Series[Any]:
-        """Return the figures by name."""
+        """Return the differences as a Series, indexed by their names."""
         names = [field.name for field in fields(self) if field.name != "notes"]
         return pd.Series({name: getattr(self, name) for name in names}, dtype=object)
 
@@ -78,28 +80,29 @@ def group_metrics(
     y_true, y_pred : array-like of shape (n_rows,)
         Labels and predictions. All labels except the favourable one count as unfavourable.
     groups : array-like of shape (n_rows,)
-        The group of each row. Rows with a missing value form a group.
+        The group of each row. Rows with a missing value form a separate group.
     favourable : label
         The favourable class.
     sample_weight : array-like of shape (n_rows,), optional
-        A row of weight 2 counts twice.
+        A row with weight 2 counts like two equal rows.
 
     Returns
     -------
     DataFrame
-        One line per group.
+        One row per group.
 
         - ``rows``: number of rows.
         - ``positives``, ``selected``: weight of the rows with a favourable label, and with a favourable prediction.
-          ``base_rate`` and ``selection_rate`` are their shares.
-        - ``accuracy``: share of correct predictions, favourable against unfavourable.
-        - ``tpr``: share of favourable predictions among favourable labels. ``fpr``: the same among unfavourable labels.
-        - ``precision``: share of favourable labels among favourable predictions.
-        - ``note``: reason for a rate of NaN.
+          ``base_rate`` and ``selection_rate``: these weights as shares of the group.
+        - ``accuracy``: share of rows whose prediction is favourable exactly if the label is.
+        - ``tpr``: share of favourable predictions among rows with a favourable label. ``fpr``: the same among rows with an
+          unfavourable label.
+        - ``precision``: share of favourable labels among rows with a favourable prediction.
+        - ``note``: why a rate is NaN.
 
     See Also
     --------
-    gaps : differences between the groups.
+    gaps : Computes the differences between the groups.
 
     Examples
     --------
@@ -117,7 +120,15 @@ def group_metrics(
 
 
 def metrics_of(truth: NDArray[np.bool_], predicted: NDArray[np.bool_], groups: Groups, weight: Floats) -> pd.DataFrame:
-    """Compute the metrics from masks of favourable labels and favourable predictions."""
+    """Compute the result of :func:`group_metrics` from masks.
+
+    Parameters
+    ----------
+    truth, predicted : ndarray of bool, shape (n_rows,)
+        Whether the label, and the prediction, is the favourable class.
+    groups : Groups
+    weight : ndarray of shape (n_rows,)
+    """
     lines = []
     for _, rows in groups:
         true, given, w = truth[rows], predicted[rows], weight[rows]
@@ -174,7 +185,7 @@ def gaps(
 
 
 def gaps_of(metrics: pd.DataFrame) -> GroupGaps:
-    """Compute the differences from the metrics of all groups."""
+    """Compute the differences between groups from the result of :func:`group_metrics`."""
     known = {name: metrics[name].dropna() for name in RATES}
 
     def difference(name: str) -> float:

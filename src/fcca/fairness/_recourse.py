@@ -1,4 +1,4 @@
-"""Costs of reaching the favourable prediction, by group."""
+"""Recourse: which changes lead to the favourable prediction, and what they cost in each group."""
 
 from __future__ import annotations
 
@@ -29,40 +29,43 @@ COLUMNS_IN_SENTENCE = 3
 
 @dataclass(frozen=True, repr=False)
 class GroupRecourse:
-    """Cheapest changes to the favourable prediction, by group.
+    """The cheapest changes that lead to the favourable prediction, summarized for each group.
 
     Attributes
     ----------
     sensitive : str
         Name of the column that defines the groups.
     favourable : label
+        The favourable class.
     groups : DataFrame
-        One line per group.
+        One row per group.
 
         - ``rows``: number of rows. ``favourable`` and ``favourable_share``: number and share of favourable predictions.
-          ``unfavourable``: number of the others. ``asked``: number of these for which a change was searched.
-        - ``optimal``: rows with a proven cheapest change. ``infeasible`` and ``infeasible_share``: rows proven to have no
-          change within the rules. ``unfinished``: rows whose search was stopped by a time limit. ``unverified``: rows whose
-          change the classifier does not confirm.
-        - ``mean_cost``, ``median_cost`` and ``mean_changes``, the number of changed columns: over the optimal rows.
-        - ``free_optimal``: rows with a proven cheapest change without any rule. ``sensitive_changed`` and
-          ``sensitive_share``: number and share of these whose change includes the sensitive column.
-        - ``sensitive_enough``: rows for which a change of the sensitive column alone is enough, at any cost. The same
-          person of another group would get the favourable prediction.
+          ``unfavourable``: number of other predictions. ``asked``: number of unfavourable rows for which a change was
+          searched.
+        - ``optimal``: rows with a proven cheapest change. ``infeasible`` and ``infeasible_share``: number and share of rows
+          proven to have no change within the rules. ``unfinished``: rows whose search was stopped by a time limit.
+          ``unverified``: rows whose change does not lead to the favourable prediction when the classifier predicts it.
+        - ``mean_cost``, ``median_cost``, and ``mean_changes``, the mean number of changed columns: over the optimal rows.
+        - ``free_optimal``: rows with a proven cheapest change if no rule applies. ``sensitive_changed`` and
+          ``sensitive_share``: number and share of these rows whose change includes the sensitive column.
+        - ``sensitive_enough``: rows for which changing the sensitive column alone leads to the favourable prediction, at any
+          cost. The same person in another group would get the favourable prediction.
 
-        ``sensitive_changed``, ``sensitive_share`` and ``sensitive_enough`` are missing if the table lacks the column.
+        ``sensitive_changed``, ``sensitive_share`` and ``sensitive_enough`` are missing if the classifier does not use the
+        sensitive column.
     overall : Series
-        The same figures for all groups together. If rows were sampled, means and shares are weighted accordingly.
+        The same figures for all groups together. If rows were sampled, a sampled row stands for several rows of its group.
     moves : DataFrame
-        By group and column: number and share of the optimal changes that include the column, the most frequent first.
+        For each group and column, the number and share of the optimal changes that include the column, sorted by number.
     cost_ratio : float
-        Largest mean cost of a group divided by the smallest; NaN if fewer than two groups have one.
+        Largest divided by smallest mean cost of a group; NaN if fewer than two groups have a mean cost.
     constraints : tuple of Constraint
-        The rules for the changes.
+        The rules that the changes obey.
     max_rows : int or None
-        Largest number of rows per group for which a change was searched.
+        Maximum number of rows per group for which a change was searched.
     explanations, free_explanations : Explanations
-        The changes under the rules, and without any rule.
+        The changes that obey the rules, and the changes without any rule.
     """
 
     sensitive: str
@@ -77,19 +80,19 @@ class GroupRecourse:
 
     @property
     def cost_ratio(self) -> float:
-        """Largest mean cost of a group divided by the smallest."""
+        """Largest divided by smallest mean cost of a group."""
         known = self.groups["mean_cost"].dropna()
         return float(known.max() / known.min()) if len(known) > 1 and known.min() > 0 else float("nan")
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a frame with one line per group, and one overall."""
+        """Return a data frame with one row per group, and a last row for all groups together."""
         last = self.overall.to_frame().T.astype(self.groups.dtypes.to_dict())
         frame = pd.concat([self.groups, last])
         frame.index = pd.Index([*self.groups.index, OVERALL], dtype=object, name=self.sensitive, tupleize_cols=False)
         return frame
 
     def sentences(self) -> list[str]:
-        """Return the main results as sentences, each with its counts."""
+        """Return the main results as sentences, with the numbers of rows behind them."""
         label = printable(self.favourable)
         texts = [self._about(group, line, label) for group, line in self.groups.iterrows()]
         known = self.groups["mean_cost"].dropna()
@@ -140,7 +143,10 @@ class GroupRecourse:
         )
 
     def _by_group(self, part: str, whole: str, share: str | None = None) -> str:
-        """Write counts and shares of the groups: ``woman 3 of 10 (30%), man 1 of 5 (20%)``."""
+        """Describe a count of each group, such as ``woman 3 of 10 (30%), man 1 of 5 (20%)``.
+
+        ``part``, ``whole`` and ``share`` are names of columns in ``groups``: here those of 3, 10 and 30%.
+        """
         return ", ".join(
             f"{printable(group)} {line[part]:,} of {line[whole]:,}{f' ({line[share]:.0%})' if share else ''}"
             for group, line in self.groups.iterrows()
@@ -190,29 +196,29 @@ def recourse_by_group(
     max_rows: int | None = None,
     random_state: int = 0,
 ) -> GroupRecourse:
-    """Measure the cheapest changes to the favourable prediction, by group.
+    """Compare groups by the cheapest changes that lead to the favourable prediction.
 
-    Changes are searched for rows with an unfavourable prediction, in three ways: under the rules, for the cost; without any
-    rule, to see whether the cheapest change includes the sensitive column; and by that column alone, because a change
-    of category is seldom the cheapest. A classifier that would grant a woman the loan if she were a man may be biased.
+    For each row with an unfavourable prediction, changes are searched in three ways. First under the rules, to measure the
+    cost. Then without any rule, to see whether the cheapest change includes the sensitive column. Last, only the sensitive
+    column may change, at any cost. A classifier that would grant a woman the loan if she were a man may be biased.
 
     Parameters
     ----------
     explainer : CounterfactualExplainer
-        Provides the classifier, the costs and the time limits. Its rules apply as well as ``constraints``.
+        Provides the classifier, the costs and the time limits. Its rules apply in addition to ``constraints``.
     X : array-like or data frame of shape (n_rows, n_features)
         Rows with the same columns as the data given to the explainer.
     sensitive : str, or array-like of shape (n_rows,)
-        Name of the column that defines the groups. For a column that the classifier does not use, the group of every row.
+        Name of the column that defines the groups. If the classifier does not use this column, the group of each row.
     favourable : label
         The favourable class.
     groups : array-like of shape (n_rows,) or callable, optional
-        Groups instead of the column's values: one per row, or a function of the column, such as
-        ``lambda age: pd.cut(age, [0, 25, 60, 120])``.
+        The groups to compare, if they are not the values of the sensitive column. Either the group of each row, or a
+        function of the column, such as ``lambda age: pd.cut(age, [0, 25, 60, 120])``.
     constraints : list of Constraint, default=()
-        Rules of :mod:`fcca.constraints`.
+        Rules of :mod:`fcca.constraints` that changes must obey.
     max_rows : int, optional
-        Largest number of rows of each group for which changes are searched, drawn at random.
+        Maximum number of rows of each group for which changes are searched. In larger groups, they are drawn at random.
     random_state : int, default=0
         Seed of the random rows.
 
@@ -222,7 +228,7 @@ def recourse_by_group(
 
     See Also
     --------
-    fcca.plots.RecourseDisplay : the groups' costs as bars.
+    fcca.plots.RecourseDisplay : Draws the costs of the groups as bars.
 
     Examples
     --------
@@ -291,7 +297,7 @@ _TYPES = dict.fromkeys(("free_optimal", "sensitive_changed", "sensitive_enough")
 
 
 def _column(explainer: CounterfactualExplainer, table: Floats, feature: int) -> pd.Series[Any]:
-    """Decode the values of a column."""
+    """Return the values of the column at position ``feature``, with categories instead of codes."""
     values, categories = table[:, feature], explainer.columns[feature].categories
     if categories is None:
         return pd.Series(values)
@@ -300,7 +306,10 @@ def _column(explainer: CounterfactualExplainer, table: Floats, feature: int) -> 
 
 
 def _drawn(by: Groups, wanted: NDArray[np.bool_], max_rows: int | None, random_state: int) -> Rows:
-    """Draw the rows for which changes are searched, in their order."""
+    """Draw at most ``max_rows`` rows per group from those with an unfavourable prediction.
+
+    ``wanted`` is the mask of the rows with a favourable prediction. Return sorted positions.
+    """
     rng = np.random.default_rng(random_state)
     chosen = []
     for _, rows in by:
@@ -313,7 +322,22 @@ def _drawn(by: Groups, wanted: NDArray[np.bool_], max_rows: int | None, random_s
 
 @dataclass(frozen=True)
 class _GroupCounts:
-    """Counts of predictions and changes by group."""
+    """Computes the figures of GroupRecourse for one group or for all groups.
+
+    Attributes
+    ----------
+    by : Groups
+    wanted : ndarray of bool, shape (n_rows,)
+        Whether a row has a favourable prediction.
+    asked : ndarray of int
+        Positions of the rows for which changes were searched.
+    found, free : Explanations
+        Changes of these rows under the rules, and without any rule.
+    feature : int or None
+        Position of the sensitive column; None if the classifier does not use it.
+    enough : ndarray of bool or None
+        Whether changing the sensitive column alone is enough, for each of these rows.
+    """
 
     by: Groups
     wanted: NDArray[np.bool_]
@@ -324,7 +348,7 @@ class _GroupCounts:
     enough: NDArray[np.bool_] | None
 
     def line(self, members: NDArray[np.bool_]) -> dict[str, Any]:
-        """Compute all figures of some rows of the table."""
+        """Compute all figures of the rows that the mask ``members`` marks."""
         here = members[self.asked]
         optimal = here & self.found.is_status("optimal")
         weight = self._weight[optimal]
@@ -347,7 +371,7 @@ class _GroupCounts:
 
     @cached_property
     def _weight(self) -> Floats:
-        """Number of unfavourable rows that each sampled row stands for."""
+        """Number of rows with an unfavourable prediction that each sampled row stands for."""
         n_groups = len(self.by.labels)
         of_group = np.bincount(self.by.code[~self.wanted], minlength=n_groups)
         drawn = np.bincount(self.by.code[self.asked], minlength=n_groups)
@@ -355,7 +379,10 @@ class _GroupCounts:
         return weight
 
     def _sensitive(self, here: NDArray[np.bool_]) -> dict[str, Any]:
-        """Count the cheapest changes without rules that include the sensitive column."""
+        """Count how often the cheapest change without rules includes the sensitive column.
+
+        ``here`` is a mask of the rows in ``asked``.
+        """
         optimal = here & self.free.is_status("optimal")
         if self.enough is None:
             unknown = {"sensitive_changed": None, "sensitive_share": None, "sensitive_enough": None}
@@ -370,7 +397,10 @@ class _GroupCounts:
         }
 
     def moves(self, at: int) -> pd.DataFrame:
-        """Count the columns that the changes of a group include."""
+        """Count how often the changes in a group include each column.
+
+        ``at`` is the position of the group in ``by.labels``.
+        """
         optimal = (self.by.code[self.asked] == at) & self.found.is_status("optimal")
         moved = self.found.moves.feature[optimal[self.found.moves.point]]
         count = np.bincount(moved, minlength=len(self.found.feature_names))
@@ -391,7 +421,7 @@ def _mean(values: NDArray[Any], weight: Floats) -> float:
 
 
 def _median(values: Floats, weight: Floats) -> float:
-    """Compute the weighted median. With equal weights it is the usual median."""
+    """Compute the weighted median; with equal weights, this is the usual median."""
     if len(values) == 0:
         return float("nan")
     if (weight == weight[0]).all():

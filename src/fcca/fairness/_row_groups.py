@@ -1,4 +1,4 @@
-"""Groups of rows, by the values of a column or as given."""
+"""Groups of rows, defined by the values of a column or given by the user."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ MOST_NUMBERS = 10
 
 @dataclass(frozen=True)
 class Groups:
-    """Groups of rows.
+    """A division of rows into groups.
 
     Attributes
     ----------
     name : str
         Name of the column that defines the groups.
     labels : list
-        Labels of the groups, in order.
+        Names of the groups.
     code : ndarray of shape (n_rows,)
         Group of each row, as a position in ``labels``.
     """
@@ -39,9 +39,18 @@ class Groups:
 
     @classmethod
     def of(cls, values: Any, name: str | None = None, *, n_rows: int | None = None) -> Groups:
-        """Build one group per distinct value. Missing values form a group.
+        """Build one group for each distinct value. Missing values form a group of their own.
 
-        Groups are sorted, or in the order of a category dtype.
+        The groups are sorted by their values, or in the order of pandas' category dtype.
+
+        Parameters
+        ----------
+        values : iterable
+            One value per row.
+        name : str, optional
+            Name of the groups. By default, the name of the Series.
+        n_rows : int, optional
+            Expected number of values.
         """
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise InvalidInputError(f"groups must be one value per row, got {values!r}.")
@@ -69,25 +78,27 @@ class Groups:
 
     @property
     def index(self) -> pd.Index[Any]:
-        """The labels as an index of frames."""
+        """The names of the groups as an index for data frames."""
         return pd.Index(self.labels, dtype=object, name=self.name, tupleize_cols=False)
 
     def __iter__(self) -> Any:
-        """Iterate over the label and the rows of each group."""
+        """Iterate over the groups: the name of each, and the positions of its rows."""
         return ((label, np.flatnonzero(self.code == at)) for at, label in enumerate(self.labels))
 
 
 def groups_of_column(values: Any, name: str, groups: Any | Callable[[Any], Any], n_rows: int) -> Groups:
-    """Build groups from the values of a column.
+    """Build groups from the values of a column, or from the parameter ``groups``.
 
     Parameters
     ----------
     values : Series
-        The column.
+        Values of the column.
     name : str
+        Name of the column.
     groups : array-like, callable or None
-        One group per row, or a function of the column. None for the values themselves.
+        The group of each row, or a function that computes the groups from the column. With None, each value is a group.
     n_rows : int
+        Expected number of rows.
     """
     if callable(groups):
         return Groups.of(groups(values), name, n_rows=n_rows)
@@ -95,14 +106,14 @@ def groups_of_column(values: Any, name: str, groups: Any | Callable[[Any], Any],
         return Groups.of(groups, name, n_rows=n_rows)
     if pd.api.types.is_numeric_dtype(values.dtype) and values.nunique() > MOST_NUMBERS:
         raise InvalidInputError(
-            f"Column {name!r} holds {values.nunique()} different numbers, which are too many groups. Bin them, for example "
+            f"Column {name!r} has {values.nunique()} different numbers, which are too many groups. Bin them, for example "
             f"with groups=lambda column: pd.cut(column, [0, 25, 60, 120])."
         )
     return Groups.of(values, name, n_rows=n_rows)
 
 
 def position_of(name: Any, names: Sequence[str]) -> int:
-    """Return the position of a column by name."""
+    """Return the position of the column ``name`` in ``names``. Raise an error if it is unknown."""
     if not isinstance(name, str):
         raise InvalidInputError(f"sensitive must be the name of a column, got {name!r}.")
     if name not in names:
@@ -111,7 +122,10 @@ def position_of(name: Any, names: Sequence[str]) -> int:
 
 
 def check_label(label: Any, known: Sequence[Any], what: str = "classes") -> Any:
-    """Return the known label that equals the given one."""
+    """Return the entry of ``known`` that equals ``label``. Raise an error if there is none.
+
+    ``what`` describes the known labels in the error message.
+    """
     plain = [_plain(one) for one in known]
     if _plain(label) not in plain:
         raise InvalidInputError(f"favourable={label!r} must be one of the {what}: {plain}.")
@@ -119,7 +133,7 @@ def check_label(label: Any, known: Sequence[Any], what: str = "classes") -> Any:
 
 
 def _plain(label: Any) -> Any:
-    """Write numpy numbers and whole floats plainly: 0 for 0.0 and for numpy's 0."""
+    """Convert numpy numbers to Python numbers, and whole floats to integers, such as 0.0 to 0."""
     label = label.item() if isinstance(label, np.generic) else label
     return int(label) if isinstance(label, float) and label.is_integer() else label
 

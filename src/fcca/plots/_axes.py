@@ -1,4 +1,4 @@
-"""Sizes, frames, labels and legends of axes."""
+"""Helpers for matplotlib axes: available space, spines, tick labels and legends."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Entry = tuple[Any, str]  # entry of a legend: artist and label
 
 
 def room_of(ax: Any) -> tuple[float, float]:
-    """Return the width and height of axes in points.
+    """Return the width and height that axes can use, in points.
 
-    In a grid, the labels around the axes are included.
+    For axes in a grid of subplots, the space for the labels around them is included.
     """
     box, figure = ax.get_window_extent(), getattr(ax.figure, "figure", None) or ax.figure  # ax.figure may be a subfigure
     share = 1.0 if ax.get_subplotspec() is None else IN_A_GRID
@@ -26,19 +26,37 @@ def room_of(ax: Any) -> tuple[float, float]:
 
 
 def fitting(room: float, around: float, line: float = 1.25 * 8.0) -> int:
-    """Return how many text lines fit into a height in points."""
+    """Return how many lines of text fit into a height, at least 1.
+
+    All sizes are in points.
+
+    Parameters
+    ----------
+    room : float
+        The whole height.
+    around : float
+        The part of the height that other things need.
+    line : float
+        Height of a line of text.
+    """
     return max(1, int((room - around) // line))
 
 
 def is_narrow(ax: Any) -> bool:
-    """Return True for axes too narrow for panels side by side."""
+    """Return True if axes are too narrow for several panels side by side."""
     return hasattr(ax, "get_subplotspec") and room_of(ax)[0] < NARROW
 
 
 def plain_frame(ax: Any, grid: str | None = None, *, scale: bool = True) -> None:
-    """Remove two spines, and draw grid lines along one axis.
+    """Remove the top and right spines of axes, and draw grid lines.
 
-    With ``scale=False``, the bottom spine and its ticks are also removed.
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    grid : {"x", "y"} or None
+        The axis whose ticks get grid lines; None for no grid lines.
+    scale : bool, default=True
+        If False, the bottom spine and its ticks are removed too.
     """
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=2)
@@ -51,13 +69,25 @@ def plain_frame(ax: Any, grid: str | None = None, *, scale: bool = True) -> None
 
 
 def name_lines(ax: Any, names: Sequence[str]) -> None:
-    """Label the lines of the axes from top to bottom."""
+    """Label the rows of a chart on its vertical axis, from top to bottom."""
     ax.set_yticks(range(len(names)), names, fontsize=SMALL)
     ax.set_ylim(len(names) - 0.4, -0.6)
 
 
 def draw_key(ax: Any, entries: Sequence[Entry], *, columns: int, title: str | None = None, lines: float = 0.0) -> None:
-    """Draw a legend in empty axes, or below ``lines`` lines of labels."""
+    """Draw a legend in the middle of empty axes, or below a chart.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    entries : sequence of (artist, str)
+        Symbol and text of each entry.
+    columns : int
+        Maximum number of columns of the legend.
+    title : str, optional
+    lines : float, default=0.0
+        0 if the axes are empty. Otherwise the number of lines of text between the axes and the legend.
+    """
     from matplotlib.transforms import ScaledTranslation
 
     # matplotlib leaves labels that begin with an underscore out of legends.
@@ -80,7 +110,10 @@ def draw_key(ax: Any, entries: Sequence[Entry], *, columns: int, title: str | No
 
 
 def _fitting_columns(widths: list[float], most: int, room: float) -> int:
-    """Return the largest number of legend columns that fits."""
+    """Return the largest number of legend columns, up to ``most``, that fits into the width ``room``.
+
+    ``widths`` are the widths of the legend entries. All widths are in points.
+    """
     for columns in range(min(most, len(widths)), 1, -1):
         each = -(-len(widths) // columns)
         if sum(max(widths[at : at + each]) for at in range(0, len(widths), each)) <= room:

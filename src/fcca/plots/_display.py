@@ -12,10 +12,10 @@ from fcca.exceptions import InvalidInputError
 
 
 class Display(ABC):
-    """Base class of the Displays.
+    """Base class of all plots.
 
-    A new plot is a dataclass of its data, in a separate file. Its class methods ``from_…`` end in ``.plot(ax)``. It
-    implements :meth:`_draw`, which begins with :meth:`_begin` or :meth:`_begin_panels`.
+    To add a plot, write a dataclass of the data to draw, in a separate file. Its class methods ``from_…`` compute the data
+    and return ``cls(…).plot(ax)``. Its method :meth:`_draw` calls :meth:`_begin` or :meth:`_begin_panels` and then draws.
     """
 
     ax_: Any
@@ -28,7 +28,7 @@ class Display(ABC):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            A plot with several panels divides the area of ``ax``. None makes a new figure.
+            The axes to draw on. A plot with several panels divides their area. None creates a new figure.
 
         Returns
         -------
@@ -40,17 +40,21 @@ class Display(ABC):
 
     @abstractmethod
     def _draw(self, ax: Any) -> None:
-        """Draw on axes, or in a new figure for None."""
+        """Draw the plot on the given axes, or in a new figure if ``ax`` is None."""
 
     def _begin(self, ax: Any, width: float, height: float) -> Any:
-        """Return the given axes, or the axes of a new figure."""
+        """Return the given axes, or the axes of a new figure if ``ax`` is None.
+
+        ``width`` and ``height`` are the size of a new figure in inches.
+        """
         self.figure_, self.ax_ = _figure_and_axes(ax, width, height)
         return self.ax_
 
     def _begin_panels(self, ax: Any, lines: int, columns: int, width: float, height: float) -> tuple[NDArray[Any], Any]:
-        """Return a grid of panels, and axes for a legend.
+        """Return a grid of panels, and empty axes below them for a legend.
 
-        The grid replaces the given axes or fills a new figure. A single row or column of panels is a 1D array.
+        The grid replaces the given axes, or fills a new figure if ``ax`` is None. A single row or column of panels is
+        returned as a 1D array.
 
         Parameters
         ----------

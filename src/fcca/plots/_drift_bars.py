@@ -1,4 +1,4 @@
-"""Bars of the drift of new rows by column and by bin."""
+"""Bars that show how much the columns have drifted between old and new rows."""
 
 from __future__ import annotations
 
@@ -28,25 +28,28 @@ LIMITS = (STABLE, SHIFTED)
 
 @dataclass(eq=False, repr=False)
 class DriftDisplay(Display):
-    """Bars of the population stability index, and of the bins of one column.
+    """Bars of the population stability index of each column.
 
-    It is recommended to use :meth:`from_drift`.
+    A second panel shows the shares of old and new rows in the bins of one column. It is recommended to use
+    :meth:`from_drift`.
 
     Parameters
     ----------
     drift : Drift
     column : str, optional
-        Column of the shown bins. None shows the column with the largest drift.
+        The column whose bins are shown. None shows the column with the largest drift.
     max_columns : int, default=20
+        Maximum number of columns to show, those with the largest drift.
     max_bins : int, default=12
-        Maximum number of bins to show, those with the largest contribution.
+        Maximum number of bins to show, those that contribute most to the index.
 
     Attributes
     ----------
-    axes_ : ndarray of matplotlib Axes of shape (2,)
-        The axes of the columns, and of the bins of one column. In narrow axes, the shape is (1,), without the bins.
+    axes_ : ndarray of matplotlib Axes, shape (2,)
+        The panel with the columns, and the panel with the bins of one column. In narrow axes, the shape is (1,), without the
+        bins.
     ax_ : matplotlib Axes
-        The first of them.
+        The first panel.
     figure_ : matplotlib Figure
 
     Examples
@@ -72,15 +75,16 @@ class DriftDisplay(Display):
     def from_drift(
         cls, drift: Drift, *, column: str | None = None, max_columns: int = 20, max_bins: int = 12, ax: Any = None
     ) -> Self:
-        """Draw the drift of columns.
+        """Draw the drift of the columns.
 
         Parameters
         ----------
         drift : Drift
             The result of :func:`fcca.stability.drift`.
         column : str, optional
-            Column of the shown bins, or ``"leaves of the tree"``. None shows the column with the largest drift.
+            The column whose bins are shown, or ``"leaves of the tree"``. None shows the column with the largest drift.
         max_columns, max_bins : int
+            Maximum number of columns and of bins to show, those with the largest drift.
         ax : matplotlib Axes, optional
 
         Returns

@@ -1,4 +1,4 @@
-"""Curve of the inconsistency by number of thresholds, with proofs."""
+"""Curve of the smallest inconsistency that k thresholds can have, over the number k."""
 
 from __future__ import annotations
 
@@ -31,12 +31,11 @@ SLACK = 1e-12
 
 @dataclass(eq=False, repr=False)
 class FrontierDisplay(Display):
-    """Curve of the smallest inconsistency by number of thresholds.
+    """Curve of the smallest inconsistency that k thresholds can have, over the number k.
 
-    Two simpler selections are drawn for comparison.
-
-    Filled points are proven optimal. For hollow points, the optimum lies in the band below. It is recommended to use
-    :meth:`from_frontier`.
+    Two simpler ways to choose k thresholds are drawn for comparison: the most frequent thresholds, and a greedy choice.
+    Filled points are proven optimal. For hollow points, the optimum lies in the band below the point. It is recommended to
+    use :meth:`from_frontier`.
 
     Parameters
     ----------
@@ -65,12 +64,11 @@ class FrontierDisplay(Display):
 
     @classmethod
     def from_frontier(cls, frontier: Frontier, *, ax: Any = None) -> Self:
-        """Draw a frontier.
+        """Draw the result of :meth:`fcca.selection.OptimalSelection.frontier`.
 
         Parameters
         ----------
         frontier : Frontier
-            The result of :meth:`fcca.selection.OptimalSelection.frontier`.
         ax : matplotlib Axes, optional
 
         Returns
@@ -154,7 +152,10 @@ class FrontierDisplay(Display):
 
 
 def _runs(some: list[int], among: list[int]) -> str:
-    """List numbers, with runs as in ``1 to 4 and 6``."""
+    """List the numbers in ``some`` as text, such as ``1 to 4 and 6``.
+
+    Numbers that follow each other in ``among`` are joined.
+    """
     runs: list[list[int]] = []
     for at, k in enumerate(among):
         if k in some:

@@ -1,4 +1,4 @@
-"""Curves of the tree's quality by granularity."""
+"""Curves of the quality and size of the tree over the granularity Q."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ PANELS = (
 
 @dataclass(eq=False, repr=False)
 class GranularityDisplay(Display):
-    """Curves of tree quality and size over ``Q``, one per ``lambda0``.
+    """Curves of the quality and size of the tree over the granularity ``Q``.
 
-    The panels show accuracy, fidelity, thresholds kept, compression, inconsistency and leaves. It is recommended to use
-    :meth:`from_path` or :meth:`from_estimator`.
+    The panels show accuracy, fidelity, thresholds kept, compression, inconsistency and leaves, with one curve for each cost
+    ``lambda0`` per changed column. It is recommended to use :meth:`from_path` or :meth:`from_estimator`.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ class GranularityDisplay(Display):
 
     Attributes
     ----------
-    axes_ : ndarray of matplotlib Axes of shape (2, 3)
-        In narrow axes, the shape is (2, 2), without compression and inconsistency.
+    axes_ : ndarray of matplotlib Axes, shape (2, 3)
+        The panels. In narrow axes, the shape is (2, 2), without compression and inconsistency.
     ax_ : matplotlib Axes
         The first panel.
     figure_ : matplotlib Figure
@@ -59,14 +59,14 @@ class GranularityDisplay(Display):
 
     @classmethod
     def from_path(cls, path: pd.DataFrame, *, choose: str | None = "one_standard_error", ax: Any = None) -> Self:
-        """Draw a computed path.
+        """Draw the result of a cross-validation over granularities.
 
         Parameters
         ----------
         path : DataFrame
             The result of ``FCCAClassifier.granularity_path``.
         choose : {"one_standard_error", "best", "tradeoff"} or None
-            Rule of ``choose_granularity`` for the marked point. None marks no point.
+            The rule by which ``choose_granularity`` chooses the point to mark. None marks no point.
         ax : matplotlib Axes, optional
 
         Returns
@@ -91,7 +91,7 @@ class GranularityDisplay(Display):
         choose: str | None = "one_standard_error",
         ax: Any = None,
     ) -> Self:
-        """Compute the path by cross-validation, and draw it.
+        """Cross-validate a classifier for several granularities, and draw the result.
 
         Parameters
         ----------
@@ -100,6 +100,7 @@ class GranularityDisplay(Display):
         X, y, sample_weight : as in ``FCCAClassifier.fit``
         Q, lambda0, cv : as in ``FCCAClassifier.granularity_path``
         choose : {"one_standard_error", "best", "tradeoff"} or None
+            The rule by which ``choose_granularity`` chooses the point to mark. None marks no point.
         ax : matplotlib Axes, optional
 
         Returns
@@ -170,7 +171,7 @@ class GranularityDisplay(Display):
             return None
         line = self.path[(self.path["lambda0"] == self.chosen["lambda0"]) & (self.path["Q"] == self.chosen["Q"])]
         if len(line) == 0:
-            raise InvalidInputError(f"The path has no row with {self.chosen}.")
+            raise InvalidInputError(f"The path has no row with {self.chosen}. Give lambda0 and Q of one of its rows.")
         return line
 
     def _legend(self, ax: Any, handles: list[Any], costs: list[float]) -> None:
@@ -191,7 +192,10 @@ def _check(path: Any) -> None:
 
 
 def _ticks(Q: pd.Series[Any], apart: float) -> tuple[list[float], list[str]]:
-    """Return one tick per level; ticks close to another have no label."""
+    """Return the ticks of the horizontal axis and their labels, one per granularity.
+
+    A tick has no label if it is closer to the next label than the share ``apart`` of the axis.
+    """
     levels = sorted(Q.unique().tolist())
     width = max(levels[-1] - levels[0], 1e-9)
     labels: list[str] = []
@@ -204,7 +208,7 @@ def _ticks(Q: pd.Series[Any], apart: float) -> tuple[list[float], list[str]]:
 
 
 def _at_least(ax: Any, span: float) -> None:
-    """Widen the vertical axis, so that small differences look small."""
+    """Widen the vertical axis to at least ``span``, so that small differences look small."""
     low, high = ax.get_ylim()
     lack = max(span - (high - low), 0.0) / 2
     ax.set_ylim(low - lack, high + lack)

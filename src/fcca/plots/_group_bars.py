@@ -1,4 +1,4 @@
-"""Bars by group: rates of predictions, and costs of recourse."""
+"""Bars that compare groups: by rates of their predictions, and by the costs of recourse."""
 
 from __future__ import annotations
 
@@ -30,19 +30,20 @@ RATES = {
 
 @dataclass(eq=False, repr=False)
 class GroupMetricsDisplay(Display):
-    """Bars of one or several rates by group.
+    """Bars of rates such as the share of favourable predictions, one bar per group.
 
     It is recommended to use :meth:`from_distillation` or :meth:`from_metrics`.
 
     Parameters
     ----------
     rates : DataFrame
-        One row per cluster of bars, one column per group.
+        The rates. Each row is drawn as a cluster of bars, with one bar per column, that is, per group.
     counts : sequence of int
-        Number of rows of each group.
+        Number of rows in each group.
     sensitive : str
-        Name of the attribute that defines the groups.
+        Name of the column that defines the groups.
     ylabel, title : str
+        Label of the vertical axis, and title of the plot.
 
     Attributes
     ----------
@@ -59,14 +60,14 @@ class GroupMetricsDisplay(Display):
 
     @classmethod
     def from_distillation(cls, found: FairDistillation, *, rate: str = "selection_rate", ax: Any = None) -> Self:
-        """Draw a rate by model and group.
+        """Draw one rate for each group, for the black box and both trees.
 
         Parameters
         ----------
         found : FairDistillation
             The result of :func:`fcca.fairness.distill_without`.
         rate : str, default="selection_rate"
-            A column of :func:`fcca.fairness.group_metrics`.
+            Name of a rate in the result of :func:`fcca.fairness.group_metrics`.
         ax : matplotlib Axes, optional
 
         Returns
@@ -86,7 +87,7 @@ class GroupMetricsDisplay(Display):
     def from_metrics(
         cls, metrics: pd.DataFrame, *, rates: Any = ("selection_rate", "tpr", "fpr", "accuracy"), ax: Any = None
     ) -> Self:
-        """Draw rates by group.
+        """Draw several rates for each group.
 
         Parameters
         ----------
@@ -142,11 +143,10 @@ class GroupMetricsDisplay(Display):
 
 @dataclass(eq=False, repr=False)
 class RecourseDisplay(Display):
-    """Bars by group of the cost of recourse.
+    """Bars of the mean cost of a change to the favourable prediction, one bar per group.
 
-    A second panel shows the rows without a way to a favourable prediction.
-
-    It is recommended to use :meth:`from_recourse`.
+    A second panel shows the share of rows for which no change leads to the favourable prediction. It is recommended to use
+    :meth:`from_recourse`.
 
     Parameters
     ----------
@@ -154,10 +154,10 @@ class RecourseDisplay(Display):
 
     Attributes
     ----------
-    axes_ : ndarray of matplotlib Axes of shape (2,)
-        Mean costs, and shares of rows without a way.
+    axes_ : ndarray of matplotlib Axes, shape (2,)
+        The panel of the costs, and the panel of the rows without a change.
     ax_ : matplotlib Axes
-        The first of them.
+        The first panel.
     figure_ : matplotlib Figure
     """
 
@@ -165,7 +165,7 @@ class RecourseDisplay(Display):
 
     @classmethod
     def from_recourse(cls, recourse: GroupRecourse, *, ax: Any = None) -> Self:
-        """Draw the recourse of groups.
+        """Draw the costs of recourse for each group.
 
         Parameters
         ----------

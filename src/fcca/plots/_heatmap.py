@@ -1,4 +1,4 @@
-"""Heat map of thresholds in the ranges of their columns."""
+"""Heat map of where the thresholds lie, and how often they are crossed."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ LABEL_SIZE = 6.5
 class ThresholdHeatmapDisplay(Display):
     """Heat map of thresholds, coloured by how often counterfactuals cross them.
 
-    Each column has a line, with its thresholds at their position in the column's range. A categorical column has one box per
-    category, coloured by how often sets with this category are crossed. Conditions on missing values have a box next to the
-    range. It is recommended to use :meth:`from_estimator`.
+    Each column of the table has a row in the chart, from its smallest to its largest value. A mark shows where a threshold
+    lies. A column of categories has one box per category, coloured by how often conditions on sets with this category are
+    crossed. A condition on missing values has a box to the right of the range. It is recommended to use
+    :meth:`from_estimator`.
 
     Parameters
     ----------
@@ -45,17 +46,18 @@ class ThresholdHeatmapDisplay(Display):
         All conditions to draw.
     low, high : ndarray of shape (n_features,)
         Smallest and largest value of each column.
-    kept : ndarray of bool of shape (n_conditions,), optional
-        True for kept conditions. The others are drawn at half height. None keeps all.
+    kept : ndarray of bool, shape (n_conditions,), optional
+        Mask of the conditions that the discretizer keeps. All other conditions are drawn at half height. None draws all
+        conditions at full height.
     max_features : int, default=40
-        Maximum number of columns to draw, those crossed most often.
+        Maximum number of columns to draw, those whose conditions are crossed most often.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     features_ : list of int
-        The drawn columns, from top to bottom.
+        Positions of the drawn columns, from top to bottom.
 
     Examples
     --------
@@ -88,10 +90,12 @@ class ThresholdHeatmapDisplay(Display):
         estimator : FCCAClassifier or discretizer
             Fitted.
         X : data frame or array, optional
-            The training data, for the ranges of the columns. An FCCADiscretizer stores them.
+            The training rows, from which the ranges of the columns are computed. Not needed for an FCCADiscretizer, which
+            stores the ranges.
         kept_only : bool, default=False
-            If True, draw only the thresholds kept at ``Q``.
+            If True, draw only the thresholds that the discretizer keeps, not all thresholds found.
         max_features : int, default=40
+            Maximum number of columns to draw, those whose conditions are crossed most often.
         ax : matplotlib Axes, optional
 
         Returns
@@ -114,7 +118,7 @@ class ThresholdHeatmapDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            None makes a new figure.
+            The axes to draw on. None creates a new figure.
         cmap : str, default="cividis_r"
             Name of a matplotlib colour map. Its lightest part is not used.
 
@@ -241,7 +245,10 @@ class ThresholdHeatmapDisplay(Display):
         )
 
     def _ends(self, features: list[int]) -> dict[int, tuple[str, str]]:
-        """Return the smallest and largest value of each numeric column."""
+        """Return the texts at both ends of the numeric columns: their smallest and largest value.
+
+        ``features`` are the positions of the drawn columns.
+        """
         columns = self.thresholds.columns
         return {
             j: (number(float(self.low[j])), number(float(self.high[j])))
@@ -250,7 +257,7 @@ class ThresholdHeatmapDisplay(Display):
         }
 
     def _short_label(self) -> str:
-        """Return the label of narrow axes."""
+        """Return the text below the chart if the axes are narrow: how many conditions are kept."""
         if self.kept is None or self.kept.all():
             return ""
         return f"full height: kept ({self.kept.sum():,} of {len(self.kept):,})"
@@ -274,7 +281,7 @@ class ThresholdHeatmapDisplay(Display):
 
 
 def _label_key(key: Any, lowest: float, highest: float) -> None:
-    """Label the smallest, a middle and the largest count."""
+    """Label the colour bar ``key`` with the smallest count, the largest count and one in between."""
     places = [lowest, highest]
     if lowest > 0 and highest >= 3 * lowest:
         middle = float(np.sqrt(lowest * highest))

@@ -1,4 +1,4 @@
-"""Bars of how often counterfactuals move each column."""
+"""Bars that show how often counterfactuals change each column."""
 
 from __future__ import annotations
 
@@ -24,19 +24,21 @@ AROUND = 60.0  # points above and below the bars
 
 @dataclass(eq=False, repr=False)
 class CounterfactualImportanceDisplay(Display):
-    """Bars of how often counterfactuals move each column.
+    """Bars of how often counterfactuals change each column.
 
     It is recommended to use :meth:`from_estimator`.
 
     Parameters
     ----------
     importance : DataFrame
-        One row per column, with the column moved most often first. ``moved``: weight of the proven counterfactuals that move
-        ``feature``. ``share``: their share of all proven counterfactuals. ``crossings``: how often its conditions are
-        crossed. ``thresholds`` and ``kept``: number of thresholds found and kept.
+        One row per column of the table, sorted from often to seldom changed. ``feature``: name of the column. ``moved``:
+        weight of the proven counterfactuals that change it. ``share``: their share of all proven counterfactuals.
+        ``crossings``: how often its conditions are crossed. ``thresholds`` and ``kept``: number of its thresholds that were
+        found, and kept.
     n_counterfactuals : float
         Weight of all proven counterfactuals.
     max_features : int, default=20
+        Maximum number of columns to draw, those changed most often.
 
     Attributes
     ----------
@@ -64,15 +66,16 @@ class CounterfactualImportanceDisplay(Display):
     def from_estimator(
         cls, estimator: Any, *, sample_weight: ArrayLike | None = None, max_features: int = 20, ax: Any = None
     ) -> Self:
-        """Count and draw the moved columns of a fitted estimator.
+        """Count how often the counterfactuals of an estimator change each column, and draw it.
 
         Parameters
         ----------
         estimator : FCCAClassifier or FCCADiscretizer
             Fitted.
         sample_weight : array-like of shape (n_rows,), optional
-            Weights that the estimator was fitted with. Without them, every counterfactual counts once.
+            Weights that the estimator was fitted with. Without them, all counterfactuals have weight 1.
         max_features : int, default=20
+            Maximum number of columns to draw, those changed most often.
         ax : matplotlib Axes, optional
 
         Returns
@@ -118,7 +121,7 @@ class CounterfactualImportanceDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            None makes a new figure.
+            The axes to draw on. None creates a new figure.
         color : str
             Colour of the bars.
 

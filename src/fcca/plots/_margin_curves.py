@@ -1,4 +1,4 @@
-"""Curves of the robustness and the cost of counterfactuals against the margin."""
+"""Curves of the robustness and the cost of counterfactuals over the margin."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class MarginEffectDisplay(Display):
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes of shape (2,)
-        Share of counterfactuals that hold, and mean cost.
+        The panel with the share of counterfactuals that stay valid, and the panel with their mean cost.
     ax_ : matplotlib Axes
-        The first of them.
+        The first panel.
     figure_ : matplotlib Figure
     """
 
@@ -45,7 +45,7 @@ class MarginEffectDisplay(Display):
 
     @classmethod
     def from_effect(cls, effect: pd.DataFrame, *, ax: Any = None) -> Self:
-        """Draw the effect of the margin.
+        """Draw how the margin affects the robustness and the cost of counterfactuals.
 
         Parameters
         ----------

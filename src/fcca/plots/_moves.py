@@ -1,4 +1,4 @@
-"""Arrows of the counterfactuals of one row."""
+"""Arrows that show how the counterfactuals of one row change its columns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,15 @@ CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # background of
 
 
 class Arrow(NamedTuple):
-    """A moved column and its range."""
+    """A change of one column, drawn as an arrow, and the range of the column.
+
+    Attributes
+    ----------
+    move : Move
+        The column with its old and new value.
+    low, high : float
+        Smallest and largest training value of the column; NaN if unknown.
+    """
 
     move: Move
     low: float
@@ -33,7 +41,7 @@ class Arrow(NamedTuple):
 
 
 class DrawnCounterfactual(NamedTuple):
-    """A counterfactual with its title and its moves."""
+    """A counterfactual with the title above it and one arrow per changed column."""
 
     title: str
     arrows: list[Arrow]
@@ -41,17 +49,18 @@ class DrawnCounterfactual(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class CounterfactualMovesDisplay(Display):
-    """Arrows of the moved columns of one row.
+    """Arrows that show how the counterfactuals of one row change its columns.
 
-    Each arrow is drawn in the range of its column, with the crossed cut.
-
-    It is recommended to use :meth:`from_explanations` or :meth:`from_estimator`.
+    Each arrow leads from the old to the new value, on a line from the smallest to the largest value of the column. A mark
+    shows the cut of the black box that the change crosses. It is recommended to use :meth:`from_explanations` or
+    :meth:`from_estimator`.
 
     Parameters
     ----------
     answers : list of DrawnCounterfactual
-        Title and moves of each counterfactual.
+        Title and arrows of each counterfactual.
     title : str
+        Title of the plot.
 
     Attributes
     ----------
@@ -87,10 +96,10 @@ class CounterfactualMovesDisplay(Display):
         found : Explanations
             The result of ``CounterfactualExplainer.explain``.
         row : label, optional
-            Index of the row in the explained data frame, or its position in an array. Required if several rows were
-            explained.
+            The row to draw: its label in the index of the explained data frame, or its position in an array. Required if
+            several rows were explained.
         class_names : mapping or sequence, optional
-            Names of the classes.
+            Names to show for the classes.
         ax : matplotlib Axes, optional
 
         Returns
@@ -126,7 +135,7 @@ class CounterfactualMovesDisplay(Display):
         row : int
             Position of the row in the training data, counted from 0.
         class_names : mapping or sequence, optional
-            Names of the classes.
+            Names to show for the classes.
         ax : matplotlib Axes, optional
 
         Returns
@@ -253,7 +262,7 @@ def _arrow(ax: Any, start: float, end: float, line: int, color: str) -> None:
 
 
 def _ends(move: Move) -> tuple[str, str]:
-    """Return the start and end of a move, formatted as in the sentences."""
+    """Return the old and the new value of a change as texts, as in ``Counterfactuals.sentences``."""
     if move.labels is not None:
         return move.labels[0] or "missing", move.labels[1] or "missing"
     before = "missing" if math.isnan(move.origin) else grouped(shown_origin(move))
@@ -261,7 +270,10 @@ def _ends(move: Move) -> tuple[str, str]:
 
 
 def _name(arrow: Arrow, width: float, tight: bool) -> str:
-    """Return the column name and, if there is room, its range."""
+    """Return the text beside an arrow: the name of the column, and its range unless ``tight``.
+
+    ``width`` is the width for the name in points.
+    """
     name = one_line(feature_in_words(arrow.move.feature), width)
     if arrow.move.labels is not None or math.isnan(arrow.low) or tight:
         return name

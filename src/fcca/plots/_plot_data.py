@@ -1,4 +1,4 @@
-"""Data of plots, taken from fitted estimators and results."""
+"""Take the data of a plot from a fitted estimator or a result, and check it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def fitted_discretizer(estimator: Any) -> Any:
 
 
 def counterfactuals_of(discretizer: Any) -> Counterfactuals:
-    """Return the counterfactuals of a fitted discretizer."""
+    """Return the counterfactuals of a fitted discretizer. Raise an error if it has none."""
     found = getattr(discretizer, "counterfactuals_", None)
     if not isinstance(found, Counterfactuals):
         raise InvalidInputError(f"{type_in_words(discretizer)} does not compute counterfactuals. Use an FCCADiscretizer.")
@@ -70,14 +70,17 @@ def ranges(estimator: Any, X: Any) -> tuple[Floats, Floats]:
 
 
 def in_share_of_range(value: Any, low: Any, high: Any) -> Any:
-    """Scale values to [0, 1]; values of constant columns become 0.5."""
+    """Return where values lie between ``low`` and ``high``, as a share from 0 to 1.
+
+    If ``low`` equals ``high``, the share is 0.5.
+    """
     width = np.asarray(high, dtype=float) - low
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return np.where(width > 0, np.clip((value - low) / np.where(width > 0, width, 1.0), 0.0, 1.0), 0.5)
 
 
 def one_row(estimator: Any, row: Any) -> Any:
-    """Return one row as a table for the estimator."""
+    """Convert one row, such as a Series or a list, to a table for the estimator."""
     if isinstance(row, pd.Series):
         return row.to_frame().T.infer_objects()
     if hasattr(row, "columns") or (isinstance(row, np.ndarray) and row.ndim == 2):
@@ -93,31 +96,34 @@ def one_row(estimator: Any, row: Any) -> Any:
 
 
 def check_result(found: Any, kind: type, maker: str) -> None:
-    """Check the type of a result.
+    """Raise an error if an argument is not the result of a certain function.
 
     Parameters
     ----------
     found : object
+        The argument.
     kind : type
         Expected type.
     maker : str
-        Name of the function that returns such results.
+        Name of the function that returns such results, for the error message.
     """
     if not isinstance(found, kind):
         raise InvalidInputError(f"Expected the result of {maker}, got {type(found).__name__}.")
 
 
 def check_frame(name: str, frame: Any, columns: Iterable[str], maker: str) -> None:
-    """Check that a data frame has rows and the expected columns.
+    """Check that an argument is a data frame with rows and the expected columns.
 
     Parameters
     ----------
     name : str
-        Name of the argument.
-    frame : DataFrame
+        Name of the argument, for the error message.
+    frame : object
+        The argument.
     columns : iterable of str
+        Expected columns.
     maker : str
-        Name of the function that returns such frames.
+        Name of the function that returns such data frames, for the error message.
     """
     if not isinstance(frame, pd.DataFrame):
         raise InvalidInputError(f"{name} must be the result of {maker}, got {type(frame).__name__}.")

@@ -1,4 +1,4 @@
-"""Format numbers, names and sentences of plots to fit a width."""
+"""Format the numbers, names and sentences in plots, and shorten them to a given width."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BREAK_AFTER = frozenset("_-/,;.:")
 
 
 def shown(text: object) -> str:
-    """Escape dollar signs and control characters of a string for matplotlib."""
+    """Escape dollar signs and control characters, so that matplotlib shows a text literally."""
     return printable(text).replace("$", r"\$")
 
 
@@ -44,13 +44,13 @@ def percent(share: float) -> str:
 
 
 def several(n: float, what: str) -> str:
-    """Format a count: ``1 row`` or ``2 rows``."""
+    """Format a number with its noun, such as ``1 row`` or ``2 rows``."""
     return f"{n:,.0f} {what}{'' if n == 1 else 's'}"
 
 
 @lru_cache(maxsize=4096)
 def _char_width(char: str) -> float:
-    """Return the width of a character at a size of 1 point."""
+    """Return the width of a character in points, at a font size of 1 point."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -63,12 +63,12 @@ def _char_width(char: str) -> float:
 
 
 def text_width(text: str, size: float) -> float:
-    """Return the width of a text in points."""
+    """Return the width of a text in points, at the font size ``size``."""
     return sum(map(_char_width, text)) * size
 
 
 def shortened(text: object, width: float, size: float = SMALL) -> str:
-    """Shorten a text to a width by cutting out its middle."""
+    """Shorten a text to a width in points. Its middle is replaced by an ellipsis."""
     whole = printable(text)
     if text_width(whole, size) <= width:
         return whole
@@ -86,7 +86,10 @@ def shortened(text: object, width: float, size: float = SMALL) -> str:
 
 
 def wrapped(text: object, width: float, size: float, most_lines: int) -> list[str]:
-    """Break a text into lines, and cut off further lines."""
+    """Break a text into lines of at most ``width`` points.
+
+    If there are more than ``most_lines`` lines, the rest is cut off and an ellipsis is added.
+    """
     lines, line = [], ""
     for chunk in _breakable_chunks(printable(text), width, size):
         if line and text_width((line + chunk).rstrip(), size) > width:
@@ -103,17 +106,20 @@ def wrapped(text: object, width: float, size: float, most_lines: int) -> list[st
 
 
 def one_line(text: object, width: float, size: float = SMALL) -> str:
-    """Shorten a text to a width in points and escape it."""
+    """Shorten a text to a width in points, and escape it for matplotlib."""
     return shown(shortened(text, width, size))
 
 
 def some_lines(text: object, width: float, size: float, most_lines: int) -> str:
-    """Break a text into lines and escape them."""
+    """Break a text into at most ``most_lines`` lines of ``width`` points, and escape it for matplotlib."""
     return "\n".join(map(shown, wrapped(text, width, size, most_lines)))
 
 
 def _breakable_chunks(text: str, width: float, size: float) -> list[str]:
-    """Split a text where a line may break."""
+    """Split a text into pieces between which a line may break.
+
+    Lines may break after spaces and some other characters, and inside words that are too long for a line.
+    """
     chunks, chunk = [], ""
     for at, char in enumerate(text):
         chunk += char
@@ -125,7 +131,15 @@ def _breakable_chunks(text: str, width: float, size: float) -> list[str]:
 
 
 def names_of_classes(classes: Iterable[Any], given: Mapping[Any, Any] | Sequence[Any] | None) -> list[str]:
-    """Return the names of the classes, by default their labels."""
+    """Return the names to show for classes.
+
+    Parameters
+    ----------
+    classes : iterable
+        Labels of the classes.
+    given : mapping, sequence or None
+        Names by label, or one name per class. Classes without a name keep their label.
+    """
     labels = [label.item() if isinstance(label, np.generic) else label for label in classes]
     if given is None:
         return [printable(label) for label in labels]

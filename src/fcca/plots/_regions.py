@@ -34,17 +34,22 @@ TINT = 0.38
 
 @dataclass(frozen=True)
 class RegionAxis:
-    """One column as an axis, divided into cells.
+    """One column as an axis of the plot, divided into cells.
+
+    All values in a cell between two cuts have the same prediction.
 
     Attributes
     ----------
     name : str
+        Name of the column.
     edges : ndarray of shape (n_cells + 1,)
+        Positions of the borders between the cells.
     values : ndarray of shape (n_cells,)
-        A value inside each cell: codes for categories, NaN for missing values.
+        A value of the column in each cell: a code for a category, NaN for missing values.
     categories : tuple or None
+        The categories in the order of their codes; None for a numeric column.
     missing_at : float or None
-        Position of missing values on the axis.
+        Position on the axis at which missing values are drawn; None if there are none.
     """
 
     name: str
@@ -55,7 +60,22 @@ class RegionAxis:
 
     @classmethod
     def of(cls, name: str, column: Floats, cuts: Floats, fine: bool, categories: Any, missing: bool) -> RegionAxis:
-        """Make cells between the cuts and, with ``fine``, a mesh."""
+        """Build an axis with one cell between each pair of neighbouring cuts.
+
+        Parameters
+        ----------
+        name : str
+            Name of the column.
+        column : ndarray of shape (n_rows,)
+            Encoded values of the column.
+        cuts : ndarray
+        fine : bool
+            Whether to divide the axis by a fine mesh too.
+        categories : tuple or None
+            The categories in the order of their codes; None for a numeric column.
+        missing : bool
+            Whether to add a cell for missing values.
+        """
         if categories is not None:
             low, high = -0.5, len(categories) - 0.5
             values = np.arange(len(categories), dtype=np.float64)
@@ -75,41 +95,42 @@ class RegionAxis:
         return cls(name, edges, values, categories, missing_at)
 
     def places(self, column: Floats) -> Floats:
-        """Return the positions of values on the axis."""
+        """Return the positions on the axis at which the values of a column are drawn."""
         return column if self.missing_at is None else np.where(np.isnan(column), self.missing_at, column)
 
 
 @dataclass(eq=False, repr=False)
 class DecisionRegionsDisplay(Display):
-    """Decision regions of the black box and the tree.
+    """Decision regions of a black box and its tree, for a classifier with two columns.
 
-    Thresholds and some counterfactuals are also drawn. The classifier must have exactly two columns.
+    The thresholds, some rows and some counterfactuals are drawn on the regions.
 
-    The regions are exact: every cell between the cuts is predicted. Linear black
-    boxes have no cuts, so their regions are drawn on a fine mesh. It is recommended to use :meth:`from_estimator`.
+    The regions are exact: the black box and the tree predict every cell between the cuts. Linear black boxes have no cuts,
+    so they predict a fine mesh instead. It is recommended to use :meth:`from_estimator`.
 
     Parameters
     ----------
     axes : pair of RegionAxis
-        Horizontal and vertical.
-    black_box, tree : ndarray of int of shape (n_vertical_cells, n_horizontal_cells)
+        The horizontal and the vertical axis.
+    black_box, tree : ndarray of int, shape (n_vertical_cells, n_horizontal_cells)
         Predicted class of each cell, as a position in ``class_names``.
     class_names : list of str
+        Names to show for the classes.
     points : ndarray of shape (n_points, 2)
-        Rows to draw, categories as codes.
-    labels : ndarray of int of shape (n_points,)
-        Classes of the rows.
+        Rows to draw, as positions on both axes.
+    labels : ndarray of int, shape (n_points,)
+        Label of each drawn row, as a position in ``class_names``.
     arrows : ndarray of shape (n_arrows, 2, 2)
-        Start and end of the drawn counterfactuals.
+        Start and end of each drawn counterfactual.
     lines : pair of ndarrays
-        Kept thresholds of the horizontal and the vertical column.
+        Kept thresholds of the horizontal and of the vertical column.
 
     Attributes
     ----------
-    axes_ : ndarray of matplotlib Axes of shape (2,)
-        Axes of the black box and of the tree.
+    axes_ : ndarray of matplotlib Axes, shape (2,)
+        The panel of the black box and the panel of the tree.
     ax_ : matplotlib Axes
-        The first of them.
+        The first panel.
     figure_ : matplotlib Figure
 
     Examples
@@ -152,11 +173,11 @@ class DecisionRegionsDisplay(Display):
         estimator : FCCAClassifier
             Fitted on two columns.
         X, y : optional
-            The training data. None uses the data in memory.
+            The training rows. None uses the rows that the classifier has in memory.
         features : pair of int or str, default=(0, 1)
-            Columns of the horizontal and the vertical axis.
+            Columns of the horizontal and the vertical axis, by position or name.
         class_names : mapping or sequence, optional
-            Names of the classes.
+            Names to show for the classes.
         n_arrows : int, default=12
             Maximum number of counterfactuals to draw.
         max_points : int, default=300
@@ -305,9 +326,9 @@ def _order(features: Any, names: Sequence[str]) -> tuple[int, int]:
 
 
 def _axes(classifier: FCCAClassifier, X: Any, table: Floats, order: tuple[int, int]) -> tuple[RegionAxis, RegionAxis]:
-    """Return both axes with the cuts of the black box and the tree.
+    """Return both axes, with cells between the cuts of the black box and the tree.
 
-    Without cuts, or with too many, the axes have a fine mesh.
+    If the black box has no cuts, or there are too many cells, the cells form a fine mesh instead.
     """
     kept: ThresholdTable = classifier.discretizer_.thresholds_
     engine = CounterfactualExplainer(classifier.discretizer_.estimator_, X).engine
@@ -333,7 +354,7 @@ def _axes(classifier: FCCAClassifier, X: Any, table: Floats, order: tuple[int, i
 
 
 def _as_given(classifier: FCCAClassifier, table: Floats) -> Any:
-    """Convert a table of codes to the input format of the classifier."""
+    """Convert a table of numbers and category codes to the form that the classifier predicts."""
     columns = classifier.discretizer_.thresholds_.columns
     if columns is not None and columns.has_categories:
         return columns.decode(table)
@@ -349,9 +370,10 @@ def _arrows(
     table: Floats,
     rows: NDArray[np.int64],
 ) -> Floats:
-    """Return ``n`` proven counterfactuals, evenly spread.
+    """Return the start and end of at most ``n`` proven counterfactuals, as positions on both axes.
 
-    ``rows`` are the row numbers of the table.
+    The counterfactuals are evenly spread over all of them. ``rows`` are the positions of the rows of ``table`` in the table
+    given to ``fit``.
     """
     proven = np.flatnonzero(found.is_status("optimal"))
     some = found.take(proven[_spread(len(proven), n)])
@@ -361,12 +383,15 @@ def _arrows(
 
 
 def _spread(n: int, most: int) -> NDArray[np.intp]:
-    """Return at most ``most`` positions, evenly spread."""
+    """Return at most ``most`` of the positions from 0 to ``n - 1``, evenly spread."""
     return np.unique(np.linspace(0, n - 1, most).astype(np.intp)) if n > most > 0 else np.arange(n if most else 0)
 
 
 def _runs(inside: NDArray[np.bool_], x: Floats, y: Floats) -> list[Any]:
-    """Return rectangles that cover the cells, one per run along a line."""
+    """Return rectangles that cover the cells marked in ``inside``.
+
+    Neighbouring marked cells in a row of cells are joined to one rectangle. ``x`` and ``y`` are the edges of the cells.
+    """
     boxes = []
     for line in range(len(inside)):
         change = np.flatnonzero(np.diff(np.concatenate([[False], inside[line], [False]])))
@@ -377,7 +402,10 @@ def _runs(inside: NDArray[np.bool_], x: Floats, y: Floats) -> list[Any]:
 
 
 def _borders(regions: NDArray[np.intp], x: Floats, y: Floats) -> list[Any]:
-    """Return the lines between cells of different classes."""
+    """Return the line segments between neighbouring cells of different classes.
+
+    ``regions`` has the class of each cell. ``x`` and ``y`` are the edges of the cells.
+    """
     upright = np.argwhere(regions[:, 1:] != regions[:, :-1]).tolist()
     level = np.argwhere(regions[1:] != regions[:-1]).tolist()
     return [[(x[j + 1], y[i]), (x[j + 1], y[i + 1])] for i, j in upright] + [

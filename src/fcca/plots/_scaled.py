@@ -1,4 +1,7 @@
-"""Text that scales with its axes. This module imports matplotlib."""
+"""Text whose size scales with its axes.
+
+In contrast to the other modules of this package, this one imports matplotlib at once.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from matplotlib.text import Text
 
 
 class ScaledText(Text):
-    """Text with a size in data units, for axes of equal aspect."""
+    """Text whose font size is given in data units, for axes with equal aspect."""
 
     def __init__(self, x: float, y: float, text: str, *, points: float, **options: Any) -> None:
         super().__init__(x, y, text, **options)
@@ -24,11 +27,11 @@ class ScaledText(Text):
             self.set_fontsize(size)
 
     def draw(self, renderer: Any) -> None:
-        """Draw at the current scale of the axes."""
+        """Draw the text at the current scale of the axes."""
         self._fit()
         super().draw(renderer)
 
     def get_window_extent(self, renderer: Any = None, dpi: float | None = None) -> Any:
-        """Return the bounding box at the current scale of the axes."""
+        """Return the bounding box of the text at the current scale of the axes."""
         self._fit()
         return super().get_window_extent(renderer, dpi)

@@ -1,4 +1,4 @@
-"""Bars of the stability of thresholds in bootstrap samples."""
+"""Bars that show how often bootstrap samples find the same thresholds again."""
 
 from __future__ import annotations
 
@@ -25,22 +25,23 @@ LOWEST = 0.005  # least upper end of the right panel's axis, as a share of the r
 
 @dataclass(eq=False, repr=False)
 class StabilityDisplay(Display):
-    """Bars of the stability of thresholds in bootstrap samples.
+    """Bars of how often bootstrap samples find each threshold again.
 
-    It is recommended to use :meth:`from_stability`.
+    A second panel shows how far the thresholds of the samples are away. It is recommended to use :meth:`from_stability`.
 
     Parameters
     ----------
     stability : Stability
     max_thresholds : int, default=20
+        Maximum number of thresholds to draw, those found most often.
 
     Attributes
     ----------
-    axes_ : ndarray of matplotlib Axes of shape (2,)
-        The axes of how often a threshold is found, and how far it moves. In narrow axes, the shape is (1,), without the
-        second.
+    axes_ : ndarray of matplotlib Axes, shape (2,)
+        The panel with how often a threshold is found, and the panel with how far it moves. In narrow axes, the shape is
+        (1,), without the second panel.
     ax_ : matplotlib Axes
-        The first of them.
+        The first panel.
     figure_ : matplotlib Figure
 
     Examples
@@ -61,7 +62,7 @@ class StabilityDisplay(Display):
 
     @classmethod
     def from_stability(cls, stability: Stability, *, max_thresholds: int = 20, ax: Any = None) -> Self:
-        """Draw the stability of thresholds.
+        """Draw how often bootstrap samples find the thresholds again.
 
         Parameters
         ----------
@@ -143,7 +144,10 @@ class StabilityDisplay(Display):
 
 
 def _names(frame: pd.DataFrame, width: float) -> list[str]:
-    """Shorten conditions to a width; column names are shortened before thresholds."""
+    """Shorten the names of conditions to a width in points.
+
+    The name of the column is shortened first, so that the threshold stays readable.
+    """
     names = []
     for condition, feature in zip(frame["condition"], frame["feature"], strict=True):
         comparison = condition.removeprefix(feature)

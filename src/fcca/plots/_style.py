@@ -31,7 +31,7 @@ NAME_WIDTH = 150.0  # points for a column name next to a plot
 
 
 class ClassStyle(NamedTuple):
-    """Style of a class or a group: colour, marker and hatch."""
+    """How a class or a group is drawn: its colour, its marker and its hatch."""
 
     color: str
     marker: str
@@ -39,7 +39,7 @@ class ClassStyle(NamedTuple):
 
     @property
     def fill(self) -> dict[str, Any]:
-        """Keyword arguments of matplotlib's bars, rectangles and patches."""
+        """Keyword arguments that give matplotlib's bars, rectangles and patches this style."""
         return filled(self.color, self.hatch)
 
 
@@ -49,13 +49,13 @@ def filled(color: str, hatch: str) -> dict[str, Any]:
 
 
 def class_style(at: int) -> ClassStyle:
-    """Return the style of the class or group at a position."""
+    """Return the style of the class or group at the position ``at``."""
     n = len(PALETTE)
     return ClassStyle(PALETTE[at % n], MARKERS[(at + at // n) % n], HATCHES[(at + at // n) % n])
 
 
 def tint(color: str, share: float) -> tuple[float, float, float]:
-    """Mix a colour with white."""
+    """Mix a colour with white. ``share`` is the share of the colour."""
     from matplotlib.colors import to_rgb
 
     mixed = share * np.array(to_rgb(color)) + 1 - share
@@ -63,7 +63,7 @@ def tint(color: str, share: float) -> tuple[float, float, float]:
 
 
 def ink_on(color: Any) -> str:
-    """Return black or white, whichever is readable on a colour."""
+    """Return the text colour, dark or white, that is easier to read on a background colour."""
     from matplotlib.colors import to_rgb
 
     linear = np.array(to_rgb(color)) ** 2.2

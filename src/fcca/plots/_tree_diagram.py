@@ -33,29 +33,31 @@ SHAPES = (Shape(150, 44, 3), Shape(124, 44, 3), Shape(104, 42, 4), Shape(86, 40,
 
 @dataclass(eq=False, repr=False)
 class TreeDisplay(Display):
-    """Diagram of a tree, from left to right.
+    """Diagram of a decision tree, with the root on the left.
 
-    Every node shows its condition, its number of rows and its class shares. Leaves show the predicted class. A new figure
-    has the natural size of the tree. In given axes, the tree is scaled to fit, with narrower boxes if that enlarges the
-    text. It is recommended to use :meth:`from_estimator`.
+    Each node shows its condition, its number of training rows and the shares of the classes. A leaf shows the predicted
+    class. A new figure is as large as the tree needs. In given axes, the tree is scaled to fit. Its boxes are made narrower
+    if this allows a larger text. It is recommended to use :meth:`from_estimator`.
 
     Parameters
     ----------
     structure : TreeStructure
+        The nodes of the tree.
     feature_names, class_names : list of str
+        Names to show for the columns and the classes.
     columns : Columns, optional
-        Categories and missing values. None if all columns are numeric.
+        Descriptions of the columns; None if all columns are numeric without missing values.
     certificate : str, default=""
-        Sentence about the proof, shown in the title.
+        Sentence on what is proven about the tree, shown in the title.
     leaf : int, optional
-        Leaf whose path is highlighted.
+        Position of the leaf whose path is highlighted.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     conditions_ : dict of int to str
-        The full condition of every inner node. The boxes shorten long names.
+        The full condition of each inner node. In the boxes, long names are shortened.
 
     Examples
     --------
@@ -96,9 +98,9 @@ class TreeDisplay(Display):
         feature_names : sequence of str, optional
             Names to show instead of the column names.
         class_names : mapping or sequence, optional
-            Names of the classes: ``{0: "malignant", 1: "benign"}``, or a list in the order of ``classes_``.
+            Names to show for the classes: ``{0: "malignant", 1: "benign"}``, or a list in the order of ``classes_``.
         row : data frame, Series or array, optional
-            One row, whose path is highlighted.
+            A single row. Its path through the tree is highlighted.
         ax : matplotlib Axes, optional
 
         Returns
@@ -142,7 +144,7 @@ class TreeDisplay(Display):
             self._swatch(ax, key.left, self._layout.bottom + key.below, at, key.name)
 
     def _begin_tree(self) -> Any:
-        """Return the axes of a new figure of natural size."""
+        """Lay out the tree, and return the axes of a new figure of its size."""
         layout = self._layout = self._laid_out(SHAPES[0])
         words = self._title(max(layout.width, LEAST_TITLE))
         width = max(layout.width, *(1.05 * text_width(line, TITLE) for line in words))
@@ -152,7 +154,7 @@ class TreeDisplay(Display):
         return ax
 
     def _begin_tree_on(self, ax: Any) -> Any:
-        """Prepare given axes, with the layout that gives the largest text."""
+        """Lay out the tree in given axes, with text as large as possible."""
         self._begin(ax, 0, 0)
         width, height = room_of(ax)
         room = width, height - 3 * LINE
@@ -209,7 +211,7 @@ class TreeDisplay(Display):
         self._bar(ax, box.left + PAD, box.top + box.height - PAD - BAR + 1, node)
 
     def _bar(self, ax: Any, left: float, top: float, node: int) -> None:
-        """Draw the class shares of a node as one bar."""
+        """Draw the class shares of a node as one bar with a part for each class."""
         from matplotlib.patches import Rectangle
 
         start, width = left, self._layout.shape.text
@@ -265,7 +267,7 @@ class TreeDisplay(Display):
 
 
 def _certificate(tree: OptimalTreeClassifier) -> str:
-    """Return a sentence about the proof of the tree."""
+    """Return a sentence on what is proven about the tree, with its objective."""
     objective = objective_in_words(tree)
     if tree.is_optimal_:
         return f"Proven on the training rows: no {compared_trees(tree)} is better; {objective}"

@@ -1,4 +1,7 @@
-"""Positions and text of the boxes of a tree diagram."""
+"""Compute the positions and the text of the boxes in a tree diagram.
+
+All sizes and positions are in points.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,19 @@ SPREAD = 1.08  # small letters are drawn wider than measured, because they begin
 
 
 class Shape(NamedTuple):
-    """Sizes of the boxes of a tree."""
+    """The size of the boxes in a tree diagram, and what they show.
+
+    Attributes
+    ----------
+    box : float
+        Width of a box.
+    gap : float
+        Space between a box and its children.
+    most_lines : int
+        Maximum number of lines for a condition.
+    rows : bool
+        Whether to show the number of training rows.
+    """
 
     box: float  # width in points
     gap: float  # space to the next column of boxes
@@ -27,12 +42,21 @@ class Shape(NamedTuple):
 
     @property
     def text(self) -> float:
-        """Width of a text line in a box."""
+        """Width of a line of text in a box."""
         return self.box - 2 * PAD
 
 
 class Box(NamedTuple):
-    """The box of a node, in points."""
+    """The box of one node.
+
+    Attributes
+    ----------
+    lines : list of str
+        Its text.
+    left, middle : float
+        Positions of the left edge and of the vertical middle.
+    height : float
+    """
 
     lines: list[str]
     left: float
@@ -41,12 +65,12 @@ class Box(NamedTuple):
 
     @property
     def top(self) -> float:
-        """The upper edge."""
+        """Vertical position of the upper edge."""
         return self.middle - self.height / 2
 
 
 class Key(NamedTuple):
-    """A legend entry below the tree."""
+    """An entry of the legend below the tree: the name of a class and its position."""
 
     name: str
     left: float
@@ -54,7 +78,7 @@ class Key(NamedTuple):
 
 
 class TreeLayout(NamedTuple):
-    """All boxes of a tree and the legend below it, in points."""
+    """The boxes of all nodes of a tree, and the legend below it."""
 
     shape: Shape
     boxes: list[Box]
@@ -64,21 +88,21 @@ class TreeLayout(NamedTuple):
     height: float  # with the legend
 
     def scale(self, width: float, height: float) -> float:
-        """Return the scale at which the tree fills an area."""
+        """Return the factor by which the tree must be scaled to fill an area."""
         return min(width / (self.width + 8), height / (self.height + 6))
 
 
 def laid_out(
     tree: TreeStructure, feature_names: Sequence[str], class_names: Sequence[str], columns: Columns | None, shape: Shape
 ) -> TreeLayout:
-    """Lay out a tree from left to right.
+    """Compute the positions and texts of all boxes of a tree, with the root on the left.
 
     Parameters
     ----------
     tree : TreeStructure
     feature_names, class_names : sequence of str
     columns : Columns or None
-        Categories and missing values. None if all columns are numeric.
+        Descriptions of the columns; None if all columns are numeric without missing values.
     shape : Shape
     """
     # Shorten the column name first, so that the threshold stays complete.
@@ -112,9 +136,9 @@ def _rows(tree: TreeStructure, node: int) -> str:
 
 
 def _middles(tree: TreeStructure, heights: list[float]) -> list[float]:
-    """Return the vertical centre of every box.
+    """Return the vertical middle of the box of each node.
 
-    Leaves are stacked, and parents are centred on their children.
+    The leaves are placed one below the other. Each parent is centred between its two children.
     """
     leaves = np.flatnonzero(tree.feature < 0).tolist()  # nodes are numbered depth first, so leaves are in order
     slot = max(heights[leaf] for leaf in leaves) + BETWEEN

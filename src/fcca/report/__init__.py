@@ -1,4 +1,4 @@
-"""Report of a fitted classifier: one HTML file without external resources."""
+"""Write a report of a fitted classifier: one HTML file that loads nothing from outside."""
 
 from fcca.report._page import page, write
 

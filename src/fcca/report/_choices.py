@@ -1,4 +1,4 @@
-"""Optimal choices of thresholds by number, with their proofs."""
+"""The best choice of k thresholds for several numbers k, and what is proven about each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fcca.metrics import inconsistency_rate
 from fcca.report._report_input import Positions, ReportInput
 from fcca.selection import NUMBERS_OF_THRESHOLDS, OptimalSelection, Selection
 from fcca.thresholds import ThresholdTable
-from fcca.utils import is_whole, proof_in_words
+from fcca.utils import is_whole, share_proof_in_words
 
 # Time for all choices together, as a share of the time for one tree. By default, a page takes a few seconds.
 SHARE_OF_TIME = 0.2
@@ -25,20 +25,22 @@ ALL = "with all thresholds"
 
 @dataclass(frozen=True)
 class Proof:
-    """Inconsistency of a choice of thresholds, with its proof.
+    """Inconsistency of k chosen thresholds, and what is proven about it.
 
-    All rates are shares of the training rows.
+    All numbers are shares of the training rows. Inconsistency is defined in :func:`fcca.metrics.inconsistency_rate`.
 
     Attributes
     ----------
     inconsistency : float
+        Inconsistency of the chosen thresholds.
     lower_bound : float
-        Proven lower bound for all choices of the same size.
+        No choice of k thresholds has a smaller inconsistency than this.
     is_optimal : bool
+        Whether it is proven that no choice of k thresholds has a smaller inconsistency.
     frequency, greedy : float
-        Inconsistency of the most frequent thresholds and of the greedy choice of the same size.
+        For comparison: the inconsistency of the k most frequent thresholds, and of k thresholds chosen greedily.
     words, claim : str
-        The proof as a short and as a long sentence.
+        What is proven, as a few words for a table and as a part of a sentence.
     """
 
     inconsistency: float
@@ -52,16 +54,16 @@ class Proof:
 
 @dataclass(frozen=True)
 class SliderStep:
-    """A position of a slider.
+    """One position of a slider on the page, and the conditions that it keeps.
 
     Attributes
     ----------
     value : float
-        The granularity, or the number of thresholds.
+        The granularity Q, or the number k of thresholds.
     kept : ndarray of int
-        Positions of the kept conditions among all conditions.
+        Positions of the kept conditions in ``ReportInput.conditions``.
     proof : Proof or None
-        Proof of an optimal choice; None for a choice by frequency.
+        What is proven about the best k conditions. None on the slider of the granularity.
     """
 
     value: float
@@ -71,18 +73,18 @@ class SliderStep:
 
 @dataclass(frozen=True)
 class Choices:
-    """Optimal choices of several numbers of thresholds.
+    """The best choice of k thresholds for several numbers k.
 
     Attributes
     ----------
     steps : tuple of SliderStep
-        Ascending.
+        One per number k, from small to large k.
     fit_to : {"labels", "target"}
-        The classes that the thresholds separate: the labels, or the predictions of the black box.
+        The classes that the thresholds should separate: the labels, or the predictions of the black box.
     among : str
-        Description of the candidates.
+        Description of the thresholds to choose from, such as ``the 55 thresholds``.
     least : float
-        The inconsistency of all conditions, a lower bound for every choice.
+        The inconsistency of all conditions together. No choice has a smaller inconsistency.
     """
 
     steps: tuple[SliderStep, ...]
@@ -92,9 +94,14 @@ class Choices:
 
 
 def check_numbers(n_thresholds: Any, n_conditions: int) -> tuple[int, ...]:
-    """Check the numbers of thresholds and return the possible ones.
+    """Check ``n_thresholds`` and return its numbers that are at most ``n_conditions``, sorted.
 
-    None gives the default numbers, False gives no numbers.
+    Parameters
+    ----------
+    n_thresholds : int, iterable of int, None or False
+        Numbers of thresholds to choose. None stands for the default numbers 1 to 16, False for no number.
+    n_conditions : int
+        Number of thresholds found.
     """
     if n_thresholds is False:
         return ()
@@ -116,17 +123,18 @@ def check_numbers(n_thresholds: Any, n_conditions: int) -> tuple[int, ...]:
 
 
 def best_choices(inputs: ReportInput, n_thresholds: Sequence[int], time_limit: float | None) -> Choices | None:
-    """Choose thresholds optimally, for each of several numbers.
+    """Find the k thresholds with the smallest inconsistency, for each k in ``n_thresholds``.
 
-    The rules of the classifier's selection apply. A selection of the classifier is always included. Return None if there is
-    nothing to choose.
+    If the classifier itself was fitted with an OptimalSelection, its rules such as ``keep`` and ``forbid`` apply here too.
+    Its number of thresholds is then always among the numbers k. Return None if there are no conditions or no numbers.
 
     Parameters
     ----------
     inputs : ReportInput
     n_thresholds : sequence of int
+        The numbers k.
     time_limit : float or None
-        Seconds for all choices together.
+        Seconds for the searches of all numbers together; None for no limit.
     """
     conditions, training = inputs.conditions, inputs.training
     fitted: Selection | None = getattr(inputs.discretizer, "selection_", None)
@@ -164,10 +172,13 @@ def _among(inputs: ReportInput, table: ThresholdTable, selection: OptimalSelecti
 
 
 def _proof(chosen: Selection, frequency: float, greedy: float, among: str) -> Proof:
-    inconsistency, bound, is_optimal = float(chosen.inconsistency), float(chosen.lower_bound), bool(chosen.is_optimal)
-    words = proof_in_words(inconsistency, bound, is_optimal)
+    inconsistency, bound = float(chosen.inconsistency), float(chosen.lower_bound)
+    # The search may have left ties open. They do not matter here, because the claim is on the inconsistency alone.
+    is_optimal = bool(chosen.is_optimal) or inconsistency <= bound
+    words = share_proof_in_words(inconsistency, bound, is_optimal)
     what = f"to be the smallest for any {chosen.n_thresholds:,} of {among}"
-    claim = f"proven {what}" if is_optimal else f"not proven {what}{f': {words}' if bound > 0 else ''}"
+    shown_bound = words.removeprefix("not proven") if "; " in words else ""
+    claim = f"proven {what}" if is_optimal else f"not proven {what}{shown_bound}"
     if chosen.n_thresholds == len(chosen.candidates):
         claim = ALL
     return Proof(inconsistency, bound, is_optimal, float(frequency), float(greedy), words, claim)

@@ -1,4 +1,4 @@
-"""Levels of a slider: kept thresholds, tree, proof and rates."""
+"""The levels of the report: the thresholds and the tree at each slider position."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ LAST_NUMBER = re.compile(r"(?<=[>≤] )(-?)(\d{4,})(?=(\.\d+)?( or missing)?$)")
 
 @dataclass(frozen=True)
 class Level:
-    """A subset of the thresholds, and the optimal tree on it.
+    """Some of the thresholds, and the optimal tree that uses only these.
 
     Attributes
     ----------
     kept : ndarray of int
-        Positions of the kept conditions among all conditions.
+        Positions of these thresholds in ``ReportInput.conditions``.
     tree : OptimalTreeClassifier
-        Fitted on the binary columns of the kept conditions.
+        Fitted on the binary columns of these thresholds.
     training : dict
-        Rates on the training rows. ``baseline`` is the accuracy of always predicting ``commonest``, the most frequent class
-        of the training rows.
+        Rates on the training rows, such as accuracy and compression. ``commonest`` is the most frequent class of the
+        training rows, and ``baseline`` is the accuracy of always predicting it.
     held_out : dict or None
-        Rates on the held-out rows.
+        The same rates on the held-out rows; None if there are none.
     quality : Quality
-        Figures of the tree, CART, the most frequent class and the black box.
+        Accuracy and other figures of the tree, of CART, of the most frequent class and of the black box.
     is_own : bool
-        True for the tree of the classifier.
+        Whether this is the tree of the classifier that the report is about.
     """
 
     kept: Positions
@@ -58,13 +58,15 @@ class Level:
 
 
 class Levels:
-    """Grows one tree per distinct set of thresholds.
+    """Fits one tree for each set of thresholds that a slider can select.
+
+    The tree of the classifier is reused for its thresholds.
 
     Parameters
     ----------
     inputs : ReportInput
     time_limit : float or None
-        Seconds per tree. The tree of the classifier is not regrown.
+        Seconds for each tree; None for no limit.
     """
 
     def __init__(self, inputs: ReportInput, time_limit: float | None) -> None:
@@ -74,9 +76,9 @@ class Levels:
         self._grown: dict[bytes, Level] = {}
 
     def on(self, kept: Positions) -> Level:
-        """Return the level of these thresholds.
+        """Return the level with the thresholds at the positions ``kept``.
 
-        Raise InvalidInputError for too many thresholds.
+        Raise an InvalidInputError if there are more thresholds than the tree search accepts.
         """
         key = kept.tobytes()
         if key not in self._grown:
@@ -101,7 +103,7 @@ class Levels:
 
 
 def classifier_kept(inputs: ReportInput) -> Positions:
-    """Return the positions of the classifier's thresholds among all conditions."""
+    """Return the positions in ``inputs.conditions`` of the thresholds that the classifier uses."""
     position = {name: at for at, name in enumerate(inputs.conditions.names())}
     return np.array([position[name] for name in inputs.discretizer.thresholds_.names()], dtype=np.int64)
 
@@ -130,7 +132,10 @@ def _rates(tree: Any, B: NDArray[np.int8], rows: PredictedRows, commonest: Any) 
 
 
 def tried_settings(inputs: ReportInput) -> list[str]:
-    """Return sentences on better settings for a useless tree."""
+    """Try other settings of the tree if it is no better than the most frequent class.
+
+    Return one sentence for each setting whose tree is better. The list is empty if the tree needs no advice.
+    """
     table = inputs.discretizer.thresholds_
     training, held_out = (
         None if rows is None else BinaryRows(table.binarize(rows.table), rows.y, rows.predictions, rows.weight, soft=soft)
@@ -153,19 +158,19 @@ def tree_document(
     class_codes: NDArray[np.int64],
     n_classes: int,
 ) -> dict[str, Any]:
-    """Return the document of a level's tree.
+    """Return the nodes of a level's tree as JSON data for the page.
 
     Parameters
     ----------
     level : Level
     conditions : ThresholdTable
-        All conditions.
+        All conditions found.
     listed : ndarray of int
-        Positions of the listed conditions, including the conditions of the tree.
+        Positions of the conditions that the page lists. The conditions of the tree are among them.
     class_codes : ndarray of int
-        Positions of the tree's classes among the classes of the document.
+        Position of each class of the tree among the classes of the page.
     n_classes : int
-        Number of classes of the document.
+        Number of classes of the page.
     """
     table = conditions.select(np.isin(np.arange(len(conditions)), level.kept))
     nodes: TreeStructure = level.tree.tree_
@@ -188,7 +193,10 @@ def tree_document(
 
 
 def quality_document(quality: Quality) -> dict[str, Any]:
-    """Return the figures of the tree and CART, with the verdict."""
+    """Return the figures of a tree and of CART as JSON data for the page.
+
+    ``verdict`` is a warning if the tree is no better than the most frequent class, and None otherwise.
+    """
     return {
         "tree": asdict(quality.tree),
         "cart": None if quality.cart is None else asdict(quality.cart),
@@ -199,23 +207,31 @@ def quality_document(quality: Quality) -> dict[str, Any]:
 
 
 def certificate(tree: Any, fit_to: str = "labels") -> dict[str, Any]:
-    """Return the proof of a tree as sentences and numbers.
+    """Return what is proven about a tree, as sentences and numbers for the page.
 
-    ``text`` is the short form of other outputs, ``claim`` is the full statement, and ``detail`` has the numbers.
+    ``text`` is a short form such as ``proven optimal``. ``claim`` says which trees the tree was compared with. ``detail``
+    explains the objective with its numbers.
+
+    Parameters
+    ----------
+    tree : OptimalTreeClassifier
+        Fitted.
+    fit_to : {"labels", "target", "probability"}, default="labels"
+        What the tree learned.
     """
     among = compared_trees(tree)
     price = f"{_price(tree, fit_to)}: {amount_in_words(tree.criterion, tree.objective_)}."
     text = proof_in_words(tree.objective_, tree.lower_bound_, tree.is_optimal_)
     if tree.is_optimal_:
         claim = f"Proven: no {among} is better on the training rows"
-        proof = f"No {among} has a smaller sum. Other trees may be equally good."
+        proof = f"No {among} has a smaller sum. Other trees may have the same sum."
     elif tree.lower_bound_ > 0:
         claim = f"Not proven to be the best {among}: {text} on the training rows"
         bound = _rounded_down(tree.criterion, tree.lower_bound_)
         proof = f"The search was stopped by the time limit. No {among} has a sum below {bound}."
     else:
         claim = f"Not proven to be the best {among}"
-        proof = "The search was stopped by the time limit before it had a bound."
+        proof = "The search was stopped by the time limit before it had a lower bound on the sum."
     return {
         "text": text,
         "claim": claim,
@@ -231,7 +247,10 @@ def certificate(tree: Any, fit_to: str = "labels") -> dict[str, Any]:
 
 
 def cost_in_words(tree: Any, fit_to: str) -> str:
-    """Describe the cost of a tree without the cost per leaf."""
+    """Describe the first part of the objective of a tree: its cost on the training rows.
+
+    The other part is the cost per leaf. ``fit_to`` says what the tree learned, as in :func:`certificate`.
+    """
     if tree.criterion != "error":
         against = ", against the probabilities of the black box" if fit_to == "probability" else ""
         return f"the {CRITERION_NAMES[tree.criterion]} per training row{against}"
@@ -243,7 +262,7 @@ def cost_in_words(tree: Any, fit_to: str) -> str:
 
 
 def _price(tree: Any, fit_to: str) -> str:
-    """Describe the sum that the tree minimizes, without its total."""
+    """Describe the objective of a tree: its cost on the training rows, plus the cost of its leaves."""
     leaves = "1 leaf" if tree.n_leaves_ == 1 else f"each of {tree.n_leaves_} leaves"
     cost = max(0.0, tree.objective_ - tree.regularization_ * tree.n_leaves_)
     said, price = (amount_in_words(tree.criterion, value) for value in (cost, tree.regularization_))
@@ -256,15 +275,15 @@ def _price(tree: Any, fit_to: str) -> str:
 
 
 def _rounded_down(criterion: str, value: float) -> str:
-    """Format a value of a criterion with four digits, rounded down."""
+    """Round a value of a criterion down to four significant digits, and format it."""
     exact = Decimal(value)
     return amount_in_words(criterion, float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - 3), ROUND_FLOOR)))
 
 
 def numbers(values: Any) -> list[float | int | None]:
-    """Convert numbers for JSON.
+    """Convert numbers to a list for JSON.
 
-    Integers have no decimal point, and missing values are null.
+    Whole numbers become integers. NaN and infinity become None.
     """
     return [
         None if not math.isfinite(x) else int(x) if x.is_integer() and abs(x) < 1e15 else x
@@ -273,11 +292,11 @@ def numbers(values: Any) -> list[float | int | None]:
 
 
 def shown_text(text: str) -> str:
-    """Escape a condition, and add commas between the thousands of its number."""
+    """Escape the text of a condition for display, and write its threshold as in 10,900."""
     return safe_text(LAST_NUMBER.sub(lambda found: f"{found[1]}{int(found[2]):,}", printable(text)))
 
 
 def safe_text(given: object) -> str:
-    """Escape a string; very long strings lose their middle."""
+    """Escape a string for display. The middle of a very long string is replaced by ``…``."""
     shown = printable(given)
     return shown if len(shown) <= LONGEST_TEXT else f"{shown[: LONGEST_TEXT // 2]} … {shown[-LONGEST_TEXT // 2 :]}"

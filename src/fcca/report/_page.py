@@ -1,6 +1,6 @@
-"""Make the report, one HTML page.
+"""Build the report: one HTML page.
 
-The page loads nothing and runs only the scripts of fcca.
+The page loads nothing from outside and runs only the scripts that fcca puts into it.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def page(
     time_limit: float | None = 10.0,
     progress: Progress | None = None,
 ) -> str:
-    """Make the report of a fitted classifier as HTML.
+    """Return the report of a fitted classifier as HTML.
 
-    The page has sliders for more and fewer thresholds.
+    The reader of the page can choose with sliders how many thresholds the tree may use.
 
     Parameters
     ----------
@@ -70,34 +70,37 @@ def page(
     X, y, sample_weight : as in fit, optional
         The training rows. Required if the classifier was loaded or copied (see :meth:`FCCAClassifier.training_data`).
     X_test, y_test : as in fit, optional
-        Held-out rows, for rates on unseen rows. Rows with unknown categories or unexpected missing values are left out, with
-        a note on the page.
+        Held-out rows, to measure the tree on rows that were not used for fitting. Rows with a category, or a missing value
+        in a column, that the training rows do not have are left out, with a note on the page.
     Q : sequence of float, optional
-        Levels of the frequency slider, by default 0, 0.1, …, 0.9 and 0.95. The classifier's ``Q`` is always included.
+        Granularities on the slider that selects thresholds by frequency, by default 0, 0.1, …, 0.9 and 0.95. The ``Q`` of
+        the classifier is always included.
     n_thresholds : sequence of int or False, optional
-        Steps of the slider for the number of thresholds, by default 1, 2, …, 16. For each number, the thresholds with the
+        Numbers on the slider for the number of thresholds, by default 1, 2, …, 16. For each number, the thresholds with the
         smallest inconsistency are chosen (:class:`fcca.selection.OptimalSelection`). Numbers above the number of thresholds
-        are left out. A selection of the classifier is always included, and its rules apply to all steps. False omits the
-        slider.
+        found are left out. If the classifier was fitted with a selection, its number is always included, and its rules apply
+        to all numbers. False omits the slider.
     title : str, optional
         Title of the page.
     max_rows : int, default=5000
-        Maximum number of training rows to look up on the page. A larger table, or one that exceeds the size limit, is
-        sampled at random, stratified by class. Counts, rates and trees always use all rows.
+        Maximum number of training rows that can be looked up on the page. Of a larger table, a random sample is shown,
+        stratified by class. The sample is smaller if the page would exceed 1 MB. Counts, rates and trees always use all
+        rows.
     row_numbers : array-like of shape (n_rows,), optional
         Names of the training rows, such as line numbers of a file. The default is their positions in X.
     facts : sequence of (title, text), optional
-        Shown before the facts of the report. A fact with the same title replaces the fact of the report.
+        Facts to show before the facts that the report itself lists under "How the tree was made". A fact replaces the fact
+        of the report with the same title.
     notes : sequence of str, optional
-        Shown at the top of the page.
+        Notes to show at the top of the page.
     advice : sequence of str, optional
-        Shown if the tree is no better than the most frequent class. By default, other settings are tried, and better
-        settings are listed.
+        Sentences to show if the tree is no better than always predicting the most frequent class. By default, other settings
+        of the tree are tried, and those with a better tree are listed.
     time_limit : float or None, default=10.0
-        Seconds for the tree of each level, except the tree of the classifier. All choices of thresholds together take a
-        fifth of it. The page marks results that are not proven.
+        Seconds for the tree at each position of a slider, except the tree of the classifier. All searches for the best
+        thresholds together take at most a fifth of this time. The page marks results that are not proven.
     progress : callable, optional
-        Called with the number of levels done and the number of levels.
+        Called with two numbers: how many slider positions are done, and how many there are.
 
     Returns
     -------
@@ -120,7 +123,7 @@ def page(
 def write(classifier: FCCAClassifier, path: str | Path, *, open_in_browser: bool = False, **options: Any) -> Path:
     """Write the report of a fitted classifier to an HTML file.
 
-    The file is written atomically and is smaller than 1 MB.
+    The file is smaller than 1 MB. It is written atomically: after an error, an older file is unchanged.
 
     Parameters
     ----------
@@ -136,7 +139,7 @@ def write(classifier: FCCAClassifier, path: str | Path, *, open_in_browser: bool
     Returns
     -------
     Path
-        The file.
+        The path of the file.
 
     Examples
     --------
@@ -205,7 +208,16 @@ def _checked_texts(name: str, texts: Iterable[Any]) -> list[str]:
 
 @dataclass(frozen=True)
 class Draft:
-    """Contents of a page before it is cut to the size limit."""
+    """All contents of a page, before some are left out to meet the size limit.
+
+    Attributes
+    ----------
+    inputs : ReportInput
+    sliders : sequence of Slider
+    first : int
+        Position of the slider that is active at first.
+    title, facts, notes, advice : as in page
+    """
 
     inputs: ReportInput
     sliders: Sequence[Slider]
@@ -216,9 +228,9 @@ class Draft:
     advice: Sequence[str]
 
     def fitting(self, max_rows: int) -> str:
-        """Return the page with as many rows as fit.
+        """Return the page with at most ``max_rows`` rows, and fewer if it would be too large.
 
-        For very wide tables, rare conditions are also left out.
+        If there are very many conditions, those crossed least often are left out too.
         """
         inputs, most = self.inputs, None
         data, listed = self.data(most)
@@ -238,7 +250,11 @@ class Draft:
         return text
 
     def data(self, most_conditions: int | None) -> tuple[dict[str, Any], Positions]:
-        """Return the document without rows, and its listed conditions."""
+        """Return the data of the page without its rows, and the listed conditions.
+
+        The conditions are given by their positions in ``inputs.conditions``.
+        ``most_conditions`` limits the number of listed conditions; None lists all of them.
+        """
         inputs = self.inputs
         listed = listed_conditions(inputs, self.sliders, most_conditions)
         notes = [*self.notes]
@@ -260,7 +276,17 @@ class Draft:
         return document, listed
 
     def rendered(self, data: dict[str, Any], rows: dict[str, Any]) -> str:
-        """Return the page with these rows."""
+        """Return the HTML of the page with the given rows.
+
+        A note is added if some training rows are left out.
+
+        Parameters
+        ----------
+        data : dict
+            Result of :meth:`data`.
+        rows : dict
+            Result of :func:`rows_document`.
+        """
         shown, total = len(rows["number"]), len(self.inputs.training)
         notes = data["notes"]
         if shown < total:
@@ -275,7 +301,7 @@ class Draft:
 
 
 def rendered(data: dict[str, Any], rows: dict[str, Any]) -> str:
-    """Render the page."""
+    """Fill the HTML template with the data of the page and of its rows."""
     from markupsafe import Markup
 
     template, styles, scripts = _template()
@@ -293,7 +319,7 @@ def rendered(data: dict[str, Any], rows: dict[str, Any]) -> str:
 
 @lru_cache(maxsize=1)
 def _template() -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
-    """Return the template and the contents of all styles and scripts."""
+    """Read the HTML template, and the contents of all style sheets and scripts."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     folder = files("fcca.report").joinpath("templates")
@@ -306,7 +332,7 @@ def _template() -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
 
 
 def content_security_policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
-    """Return a policy for these styles, scripts and embedded images."""
+    """Return a content security policy that allows only the given styles and scripts, and embedded images."""
 
     def hashes(texts: Sequence[str]) -> str:
         found = [f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in texts]
@@ -319,12 +345,12 @@ def content_security_policy(styles: Sequence[str], scripts: Sequence[str]) -> st
 
 
 def safe_json(document: Any) -> str:
-    """Return JSON that is safe inside a script element."""
+    """Convert a document to JSON that can stand inside an HTML script element."""
     return _json(document).translate(ESCAPES)
 
 
 def compressed(document: Any) -> str:
-    """Return JSON, compressed by raw deflate, in base64."""
+    """Convert a document to JSON, compress it by raw deflate, and encode it in base64."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     return base64.b64encode(packer.compress(_json(document).encode()) + packer.flush()).decode()
 

@@ -1,4 +1,7 @@
-"""Data of the page as two JSON documents: page and rows."""
+"""Data of the report as two JSON documents.
+
+One is for the page, the other for the training rows that can be looked up on it.
+"""
 
 from __future__ import annotations
 
@@ -52,10 +55,20 @@ def data_document(
     notes: Sequence[str] = (),
     advice: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return the document of the page, without the rows.
+    """Return the data of the page as a JSON document, without the rows.
 
-    ``conditions`` has the listed conditions, and ``columns`` has their columns. All other entries refer to conditions and
-    columns by their positions in these two lists.
+    The entry ``conditions`` holds the conditions at the positions ``listed``, and ``columns`` holds their columns. All other
+    entries refer to conditions and columns by their positions in these two lists.
+
+    Parameters
+    ----------
+    inputs : ReportInput
+    sliders : sequence of Slider
+    first : int
+        Position of the slider that is active at first.
+    listed : ndarray of int
+        Result of :func:`listed_conditions`.
+    title, facts, notes, advice : as in page
     """
     from fcca import __version__
 
@@ -90,9 +103,10 @@ def data_document(
 
 
 def _slider(inputs: ReportInput, slider: Slider, listed: Positions) -> dict[str, Any]:
-    """Return the document of a slider.
+    """Return the data of a slider: its positions, and the level at each of them.
 
-    For optimal choices, it also has the candidates, the target and the smallest inconsistency.
+    For the slider of the number of thresholds, it also describes the thresholds to choose from, the classes that they should
+    separate, and the smallest possible inconsistency.
     """
     levels = [_level(inputs, level, listed) for level in slider.levels]
     proofs = [None if step.proof is None else asdict(step.proof) for step in slider.steps]
@@ -124,7 +138,7 @@ def _level(inputs: ReportInput, level: Level, listed: Positions) -> dict[str, An
 
 
 def _quality(inputs: ReportInput) -> dict[str, Any]:
-    """Return the figures that are the same for every tree."""
+    """Return the figures that do not depend on the tree, such as those of the black box."""
     compared = inputs.comparison
     return {
         "held_out": compared.is_held_out,
@@ -137,10 +151,10 @@ def _quality(inputs: ReportInput) -> dict[str, Any]:
 
 
 def listed_conditions(inputs: ReportInput, sliders: Sequence[Slider], most: int | None = None) -> Positions:
-    """Return the positions of the conditions that the page lists.
+    """Return the positions of the conditions that the page lists, sorted.
 
-    These are all conditions. With ``most``, they are the conditions crossed most often, and all conditions of small levels
-    and of trees.
+    Without ``most``, all conditions are listed. Otherwise these are listed: the ``most`` conditions crossed most often, all
+    conditions in trees, and all conditions of levels with few conditions.
     """
     count = inputs.conditions.count
     if most is None or most >= len(count):
@@ -152,13 +166,16 @@ def listed_conditions(inputs: ReportInput, sliders: Sequence[Slider], most: int 
 
 
 def columns_of(conditions: ThresholdTable, listed: Positions) -> NDArray[np.int32]:
-    """Return the columns of the listed conditions."""
+    """Return the positions of the columns that the listed conditions are on, sorted."""
     columns: NDArray[np.int32] = np.unique(conditions.feature[listed])
     return columns
 
 
 def _positions_in(listed: Positions, conditions: Positions) -> Positions:
-    """Return the positions of conditions among the listed ones; drop the others."""
+    """Convert positions among all conditions to positions in ``listed``.
+
+    Conditions that are not listed are left out.
+    """
     return np.searchsorted(listed, conditions[np.isin(conditions, listed)])
 
 
@@ -216,7 +233,10 @@ def _conditions(table: ThresholdTable, listed: Positions) -> list[dict[str, Any]
 
 
 def _change(inputs: ReportInput) -> dict[str, Any] | None:
-    """Describe the counterfactuals: number, cost and rules."""
+    """Return the data on counterfactuals that the page shows: their number, their cost and their rules.
+
+    Return None if the discretizer does not compute counterfactuals.
+    """
     found, discretizer, conditions = inputs.counterfactuals, inputs.discretizer, inputs.conditions
     if found is None:
         return None
@@ -272,7 +292,7 @@ def _facts(inputs: ReportInput, name: str) -> list[tuple[str, str]]:
 
 
 def _cost_of_a_change(inputs: ReportInput) -> str:
-    """Describe the cost of a change as a formula."""
+    """Describe how the cost of a change is computed, as a formula in words."""
     discretizer = inputs.discretizer
     parts = [f"{discretizer.lambda0:g} for each column changed"] if discretizer.lambda0 else []
     scale = problem_of(discretizer).scale
@@ -284,7 +304,7 @@ def _cost_of_a_change(inputs: ReportInput) -> str:
     if any(column.categories is not None for column in inputs.columns or ()):
         text += f"; a change of category is a distance of {discretizer.category_distance_:g}"
     if any(rule.cost_factors for rule in getattr(discretizer, "constraints", None) or ()):
-        text += "; the given rules make some columns count more or less"
+        text += "; the given rules make changes of some columns more or less expensive"
     return text
 
 
@@ -299,10 +319,12 @@ def _classes(inputs: ReportInput) -> str:
 def _notes(inputs: ReportInput) -> list[str]:
     notes = []
     if inputs.training.weight is not None:
-        notes.append("The rows have weights. Rates, counts and shares at the nodes are shares of the total weight.")
+        notes.append("The rows have weights. Rates, counts, and the shares in the nodes are computed from these weights.")
     if inputs.counterfactuals is None:
         name = type(inputs.discretizer).__name__
-        notes.append(f"{name} does not compute counterfactuals and has one granularity. Its counts are importances.")
+        notes.append(
+            f"{name} does not compute counterfactuals, and it has no other granularity. Its counts are importances."
+        )
     return notes
 
 
@@ -310,14 +332,14 @@ def _notes(inputs: ReportInput) -> list[str]:
 
 
 def sample(codes: Positions, n: int) -> Positions:
-    """Draw at most n rows, stratified by class.
+    """Draw at most ``n`` rows at random, stratified by class, and return their positions.
 
-    The same input gives the same rows.
+    The same arguments always give the same rows.
 
     Parameters
     ----------
     codes : ndarray of shape (n_rows,)
-        Classes of the rows.
+        Class of each row, as a number.
     n : int
     """
     if len(codes) <= n:
@@ -334,7 +356,7 @@ def sample(codes: Positions, n: int) -> Positions:
 
 
 def picked(rows: dict[str, Any], which: Positions) -> dict[str, Any]:
-    """Return the document of rows, reduced to some of them."""
+    """Reduce the result of :func:`rows_document` to the rows at the positions ``which``."""
 
     def some(values: list[Any]) -> list[Any]:
         return [values[at] for at in which.tolist()]
@@ -346,9 +368,19 @@ def picked(rows: dict[str, Any], which: Positions) -> dict[str, Any]:
 
 
 def rows_document(inputs: ReportInput, data: dict[str, Any], rows: Positions, listed: Positions) -> dict[str, Any]:
-    """Return the document of some training rows.
+    """Return the data of the training rows that can be looked up on the page.
 
-    It has the values of the columns that trees use, and the counterfactuals.
+    It holds their labels and predictions, their values in the columns that the trees use, and their counterfactuals.
+
+    Parameters
+    ----------
+    inputs : ReportInput
+    data : dict
+        Result of :func:`data_document`.
+    rows : ndarray of int
+        Positions of the training rows.
+    listed : ndarray of int
+        Result of :func:`listed_conditions`.
     """
     columns = sorted(
         {
@@ -403,12 +435,15 @@ def _counterfactuals(inputs: ReportInput, rows: Positions, listed: Positions) ->
 
 
 def _short(values: NDArray[np.float64]) -> list[float | int | None]:
-    """Round to six significant digits."""
+    """Round numbers to six significant digits, for JSON."""
     return numbers([float(f"{x:.6g}") for x in values.tolist()])
 
 
 def _crossed(inputs: ReportInput, rows: Positions, listed: Positions) -> list[list[int]]:
-    """Return, per row, the listed conditions crossed by its counterfactual."""
+    """Return for each row the listed conditions that its counterfactual crosses.
+
+    ``rows`` are positions in the table given to ``fit``. The results are positions in ``listed``.
+    """
     row, condition = inputs.discretizer.crossings()
     row, condition = row[np.isin(condition, listed)], _positions_in(listed, condition)
     order = np.lexsort((condition, row))

@@ -1,4 +1,4 @@
-"""Input of a report: classifier, training rows and held-out rows."""
+"""The checked input of a report: the classifier, its training rows, and held-out rows."""
 
 from __future__ import annotations
 
@@ -34,9 +34,11 @@ class PredictedRows:
     Attributes
     ----------
     table : ndarray of shape (n_rows, n_features)
-        Categories as codes, NaN for missing values.
+        The rows, with categories as codes and NaN for missing values.
     y, predictions : ndarray of shape (n_rows,)
+        Label of each row, and the class that the black box predicts.
     weight : ndarray of shape (n_rows,) or None
+        Weight of each row; None if all weights are 1.
     """
 
     table: Floats
@@ -49,13 +51,13 @@ class PredictedRows:
 
     @cached_property
     def commonest(self) -> Any:
-        """The label with the largest weight; the first one in a tie."""
+        """The label with the largest total weight; in a tie, the first in sorted order."""
         return heaviest_label(self.y, self.weight)
 
 
 @dataclass(frozen=True)
 class ReportInput:
-    """Checked input of a report.
+    """The checked input of a report, and values computed from it.
 
     Attributes
     ----------
@@ -64,10 +66,11 @@ class ReportInput:
     numbers : ndarray of shape (n_training_rows,)
         Positions of the training rows in the table passed to ``fit``.
     names : list
-        Names of the training rows.
+        Names under which the training rows can be looked up.
     are_named : bool
         True if the user gave these names. Otherwise they are positions in the table.
     held_out : PredictedRows or None
+        Rows that were not used for fitting.
     notes : tuple of str
         Notes on the held-out rows.
     """
@@ -87,12 +90,12 @@ class ReportInput:
 
     @property
     def has_granularity(self) -> bool:
-        """True if thresholds can be selected by frequency."""
+        """True if the discretizer can select thresholds by the granularity Q."""
         return hasattr(self.discretizer, "set_granularity")
 
     @property
     def conditions(self) -> ThresholdTable:
-        """All conditions found, before any selection."""
+        """All conditions that the discretizer found, before it selected some of them."""
         return all_conditions(self.classifier)
 
     @property
@@ -102,12 +105,12 @@ class ReportInput:
 
     @property
     def columns(self) -> Columns | None:
-        """Categories and missing values; None if all columns are numeric."""
+        """Descriptions of the columns; None if all columns are numeric without missing values."""
         return self.conditions.columns
 
     @cached_property
     def classes(self) -> list[Any]:
-        """All classes of the labels, the black box and the tree, sorted."""
+        """All classes that the labels, the black box or the tree have, sorted."""
         found: dict[Any, None] = {}
         found_by = (self.classifier.classes_, getattr(self.discretizer, "classes_", np.empty(0)))
         for labels in (*found_by, np.unique(self.training.y), np.unique(self.training.predictions)):
@@ -118,13 +121,13 @@ class ReportInput:
             return list(found)
 
     def class_codes(self, labels: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the positions of labels in ``classes``."""
+        """Return the position of each label in ``classes``."""
         position = {label: code for code, label in enumerate(self.classes)}
         return np.array([position[label] for label in labels.tolist()], dtype=np.int64)
 
     @cached_property
     def soft(self) -> SoftLabels | None:
-        """Class probabilities of the black box; None if the tree did not learn them."""
+        """The class probabilities of the black box that the tree learned; None if it learned classes."""
         if self.classifier.fit_to_ != "probability":
             return None
         rows = EncodedRows(self.training.table, self.training.y, self.training.weight)
@@ -133,7 +136,10 @@ class ReportInput:
 
     @cached_property
     def comparison(self) -> Comparison:
-        """Comparison of trees with CART, the most frequent class and the black box."""
+        """Compares a tree with CART, the most frequent class and the black box.
+
+        The held-out rows are used if there are any, otherwise the training rows.
+        """
         training, held_out = (
             None if rows is None else LabelledRows(rows.y, rows.predictions, rows.weight, rows.table)
             for rows in (self.training, self.held_out)
@@ -143,12 +149,12 @@ class ReportInput:
 
     @cached_property
     def weight(self) -> Floats:
-        """Weights of the training rows, by default 1."""
+        """Weights of the training rows; all 1 if no weights were given."""
         return np.ones(len(self.training)) if self.training.weight is None else self.training.weight
 
     @cached_property
     def point_of_row(self) -> Positions:
-        """Position of each training row's counterfactual; -1 for none."""
+        """Position of each training row in ``counterfactuals``; -1 if the row is not there."""
         points = np.full(len(self.training), -1, dtype=np.int64)
         if self.counterfactuals is not None:
             at = np.searchsorted(self.numbers, self.counterfactuals.rows)
@@ -156,7 +162,10 @@ class ReportInput:
         return points
 
     def probability(self, rows: Positions) -> Floats | None:
-        """Return the probability of the predicted class; None without ``predict_proba``."""
+        """Return the probability that the black box gives to its prediction, for some training rows.
+
+        ``rows`` are the positions of the rows. Return None if the black box has no ``predict_proba``.
+        """
         estimator = self.discretizer.estimator_
         if not hasattr(estimator, "predict_proba") or len(rows) == 0:
             return None
@@ -169,7 +178,7 @@ class ReportInput:
 
 
 def all_conditions(classifier: FCCAClassifier) -> ThresholdTable:
-    """Return the conditions found by the discretizer, before any selection."""
+    """Return all conditions that the discretizer found, before it selected some of them."""
     discretizer = classifier.discretizer_
     table: ThresholdTable = getattr(discretizer, "all_thresholds_", discretizer.thresholds_)
     return table
@@ -179,9 +188,9 @@ def all_conditions(classifier: FCCAClassifier) -> ThresholdTable:
 
 
 def check_classifier(classifier: Any) -> None:
-    """Check a fitted classifier.
+    """Raise an error if a report cannot be made of this classifier.
 
-    The tree and the discretizer must have the same thresholds.
+    It must be fitted, and its tree must use the thresholds that its discretizer has now.
     """
     if not isinstance(classifier, FCCAClassifier):
         raise InvalidInputError(f"A report needs a fitted FCCAClassifier, got {type_in_words(classifier)}.")
@@ -196,7 +205,7 @@ def check_classifier(classifier: Any) -> None:
 
 
 def _has_same_thresholds(classifier: FCCAClassifier) -> bool:
-    """Return True if the tree and the discretizer have the same conditions."""
+    """Return True if the tree was fitted on the conditions that the discretizer has now."""
     fitted, current = classifier.structure_, classifier.tree_.tree_.with_conditions(classifier.discretizer_.thresholds_)
     return (
         np.array_equal(fitted.feature, current.feature)
@@ -214,7 +223,10 @@ def checked_input(
     y_test: Any,
     row_numbers: Any,
 ) -> ReportInput:
-    """Check and encode all rows, and predict them with the black box."""
+    """Check the arguments of a report, encode all rows, and predict them with the black box.
+
+    The parameters are those of :func:`page`.
+    """
     if (X_test is None) != (y_test is None):
         raise InvalidInputError("X_test and y_test must be given together. Pass both or neither.")
     if X_test is not None:
@@ -275,7 +287,7 @@ def _checked_names(row_numbers: Any, numbers: Positions) -> list[int | str]:
 
 
 def _is_small(name: Any) -> bool:
-    """Return True for an integer that JavaScript represents exactly."""
+    """Return True for an integer that JavaScript can represent exactly."""
     return isinstance(name, int) and not isinstance(name, bool) and abs(name) < 2**53
 
 
@@ -287,7 +299,7 @@ def _note_on_unknown(n: int) -> str:
 
 
 def model_name(estimator: Any) -> str:
-    """Describe a classifier, its scalers and its decision threshold."""
+    """Name a black box by its type, with the steps of a pipeline and the decision threshold."""
     if isinstance(estimator, DecidedAt):
         return f"{model_name(estimator.estimator)}, deciding at {estimator.threshold:g}"
     if isinstance(estimator, FrozenEstimator):

@@ -1,4 +1,4 @@
-"""Sliders of the page, which select thresholds."""
+"""The sliders of the page, which select thresholds by frequency or by number."""
 
 from __future__ import annotations
 
@@ -23,18 +23,20 @@ GRANULARITIES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 @dataclass(frozen=True)
 class Slider:
-    """A slider.
+    """A slider of the page, which selects thresholds.
 
     Attributes
     ----------
     key : {"q", "k"}
-        ``"q"`` selects thresholds by frequency, ``"k"`` by number.
-    steps, levels : tuple
-        One step and one level per position, in order.
+        ``"q"`` for the granularity Q, which selects thresholds by frequency. ``"k"`` for the number of thresholds.
+    steps : tuple of SliderStep
+        The value and the thresholds of each position, in ascending order of the value.
+    levels : tuple of Level
+        The tree and its figures for each position.
     start : int
         Initial position.
     choices : Choices or None
-        The optimal choices of a ``"k"`` slider.
+        The best thresholds for each number; None for a ``"q"`` slider.
     """
 
     key: str
@@ -45,7 +47,10 @@ class Slider:
 
 
 def check_granularities(Q: Any) -> tuple[float, ...]:
-    """Check the granularities and return them sorted; None gives the defaults."""
+    """Check the granularities for the slider, and return them sorted and without duplicates.
+
+    None stands for the default granularities. A single number is a list of one.
+    """
     if Q is None:
         return GRANULARITIES
     given = [Q] if np.ndim(Q) == 0 else list(Q)
@@ -62,9 +67,27 @@ def make_sliders(
     time_limit: float | None,
     progress: Progress | None = None,
 ) -> tuple[list[Slider], int, list[str]]:
-    """Return the sliders, the position of the active slider, and notes.
+    """Fit the trees for all slider positions.
 
-    The active slider starts at the level of the classifier.
+    Parameters
+    ----------
+    inputs : ReportInput
+    Q : sequence of float
+        Granularities of the ``"q"`` slider.
+    n_thresholds : sequence of int
+        Numbers of the ``"k"`` slider.
+    time_limit : float or None
+        Seconds for each tree.
+    progress : callable, optional
+        Called with two numbers: how many positions are done, and how many there are.
+
+    Returns
+    -------
+    sliders : list of Slider
+    first : int
+        Position of the slider that is active at first. It starts at the thresholds of the classifier.
+    notes : list of str
+        Sentences on positions that were left out.
     """
     choices = best_choices(inputs, n_thresholds, None if time_limit is None else SHARE_OF_TIME * time_limit)
     chosen = [] if choices is None else list(choices.steps)
@@ -94,7 +117,7 @@ def _granularity(inputs: ReportInput) -> float:
 
 
 def _by_frequency(inputs: ReportInput, Q: Sequence[float]) -> list[SliderStep]:
-    """Return the steps of the granularity slider.
+    """Return the positions of the granularity slider, with the thresholds that each of them keeps.
 
     The granularity of the classifier is always included.
     """

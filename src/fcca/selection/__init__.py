@@ -1,4 +1,4 @@
-"""Selection of the conditions of a threshold table to keep."""
+"""Choose which conditions of a threshold table to keep: by frequency, or with the smallest inconsistency."""
 
 from fcca.selection._admissible import (
     FORBIDDEN as FORBIDDEN,

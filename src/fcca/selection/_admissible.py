@@ -1,4 +1,4 @@
-"""Admissible sets of conditions: kept, forbidden, and limits per column."""
+"""The sets of conditions that the parameters ``keep``, ``forbid``, ``per_feature`` and ``max_features`` allow."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ KEPT, FORBIDDEN = 1, 2  # 0 is open
 
 @dataclass(frozen=True)
 class Admissible:
-    """Admissible sets of conditions, as arrays for the search.
+    """The admissible sets of conditions: those that a selection may choose.
 
     Attributes
     ----------
     state : ndarray of shape (n_conditions,)
-        0 for open, 1 for kept, 2 for forbidden conditions.
+        1 for a condition that every set must contain, 2 for a condition that no set may contain, 0 for all others.
     per_feature : ndarray of shape (n_features,)
-        Largest number of conditions of each column.
+        Maximum number of conditions on each column.
     max_features : int
+        Maximum number of columns with a condition.
     largest : tuple of int
-        Sizes of the maximal sets, ascending. There may be several sizes if the number of columns is limited.
+        Sizes of the sets to which no condition can be added, ascending. If ``max_features`` limits the columns, these sets
+        can have different sizes.
     """
 
     state: NDArray[np.int8]
@@ -40,24 +42,27 @@ class Admissible:
 
     @property
     def most(self) -> int:
-        """Number of conditions in the largest set."""
+        """Number of conditions in the largest admissible set."""
         return self.largest[-1]
 
     @property
     def n_kept(self) -> int:
-        """Number of conditions that must be kept."""
+        """Number of conditions that every admissible set contains."""
         return int((self.state == KEPT).sum())
 
     @property
     def fewest(self) -> int:
-        """Number of conditions in the smallest set to consider."""
+        """Number of conditions in the smallest set that a search considers, at least 1."""
         return max(1, self.n_kept)
 
     @classmethod
     def of(cls, table: ThresholdTable, *, keep: Any, forbid: Any, per_feature: Any, max_features: Any) -> Admissible:
-        """Find the given conditions in a table, and check that they are compatible."""
+        """Build the admissible sets from the parameters of an OptimalSelection.
+
+        Raise an error for conditions that are not in ``table``, and for parameters that contradict each other.
+        """
         if len(table) == 0:
-            raise InvalidInputError("The table has no conditions to choose from.")
+            raise InvalidInputError("The table has no conditions to choose from. Give a table with at least one condition.")
         state = np.zeros(len(table), dtype=np.int8)
         forbidden = _positions("forbid", forbid, table, columns=True)
         state[forbidden] = FORBIDDEN
@@ -73,7 +78,7 @@ class Admissible:
         kept_of = np.bincount(table.feature[state == KEPT], minlength=n_features)
         for j in np.flatnonzero(kept_of > caps).tolist():
             raise InvalidInputError(
-                f"'keep' has {kept_of[j]} conditions of column {table.feature_names[j]!r}, but per_feature allows {caps[j]}."
+                f"'keep' has {kept_of[j]} conditions on column {table.feature_names[j]!r}, but per_feature allows {caps[j]}."
             )
         open_of = np.bincount(table.feature[state != FORBIDDEN], minlength=n_features)
         takes = np.minimum(open_of, caps)
@@ -82,7 +87,7 @@ class Admissible:
             columns = min(n_features, whole_number("max_features", max_features))
         begun = int((kept_of > 0).sum())
         if begun > columns:
-            raise InvalidInputError(f"The conditions in 'keep' come from {begun} columns, but max_features={max_features}.")
+            raise InvalidInputError(f"The conditions in 'keep' are on {begun} columns, but max_features={max_features}.")
         fresh = takes[(kept_of == 0) & (takes > 0)].tolist()
         sizes = [sum(fresh)] if columns - begun >= len(fresh) else _sums_of(fresh, columns - begun)
         largest = sorted(size + int(takes[kept_of > 0].sum()) for size in sizes)
@@ -92,7 +97,7 @@ class Admissible:
 
 
 def _sums_of(sizes: list[int], n: int) -> list[int]:
-    """Return all possible sums of n of the given numbers."""
+    """Return all sums of ``n`` of the numbers in ``sizes``, sorted and without duplicates."""
     sums = [1, *([0] * n)]  # sums[i]: bit s is set if s is a sum of i numbers
     for size in sizes:
         for taken in range(n, 0, -1):
@@ -101,7 +106,10 @@ def _sums_of(sizes: list[int], n: int) -> list[int]:
 
 
 def whole_numbers(name: str, given: Any) -> list[int]:
-    """Check a list of whole numbers, each at least 1."""
+    """Check that ``given`` is a list of whole numbers of at least 1, and return it.
+
+    ``name`` is the name of the parameter in error messages.
+    """
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise InvalidInputError(
             f"{name} must be a list of numbers of conditions, such as range(1, 9) or [2, 4, 8]; got {given!r}."
@@ -113,9 +121,9 @@ def whole_numbers(name: str, given: Any) -> list[int]:
 
 
 def _caps(per_feature: Any, table: ThresholdTable) -> NDArray[np.int32]:
-    """Return the maximum number of conditions of every column.
+    """Return the maximum number of conditions on each column of the table.
 
-    Without ``per_feature`` there is no limit.
+    Columns that ``per_feature`` does not limit get the number of their conditions in the table.
     """
     caps = np.bincount(table.feature, minlength=len(table.feature_names)).astype(np.int32)
     if per_feature is None:
@@ -137,7 +145,18 @@ def _caps(per_feature: Any, table: ThresholdTable) -> NDArray[np.int32]:
 
 
 def _positions(parameter: str, given: Any, table: ThresholdTable, *, columns: bool) -> list[int]:
-    """Return the positions of the conditions in a list, without duplicates."""
+    """Return the positions in the table of the conditions that a parameter lists, without duplicates.
+
+    Parameters
+    ----------
+    parameter : str
+        Name of the parameter in error messages: ``keep`` or ``forbid``.
+    given : list or None
+        Conditions: names, positions, or tuples of a column and a threshold.
+    table : ThresholdTable
+    columns : bool
+        Whether the name of a column is allowed. It stands for all conditions on the column.
+    """
     if given is None:
         return []
     if isinstance(given, (str, bytes, tuple, Mapping, Iterator)) or not isinstance(given, Iterable):

@@ -1,4 +1,4 @@
-"""Selection by frequency, as in the paper."""
+"""Selection of the conditions that counterfactuals cross most often, as in the paper."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ from fcca.thresholds import ThresholdTable
 
 
 def most_frequent(table: ThresholdTable, Q: float, most: int | None = None) -> NDArray[np.bool_]:
-    """Mark the conditions whose count reaches the Q-quantile of all counts.
+    """Mark the conditions whose count is at least the Q-quantile of all counts.
 
     Parameters
     ----------
     table : ThresholdTable
+        Conditions with their counts: how many counterfactuals cross each condition.
     Q : float
-        From 0 to 1.
+        Granularity, from 0 (all conditions) to 1 (only those with the largest count).
     most : int, optional
-        Mark at most this many conditions, those with the highest counts. In a tie, the first conditions are marked.
+        Mark at most this many conditions, those with the largest counts. Of conditions with equal counts, those that come
+        first in the table are marked.
 
     Returns
     -------
-    ndarray of bool
+    ndarray of bool, shape (n_conditions,)
+        True for the marked conditions.
     """
     if not (isinstance(Q, Real) and 0 <= Q <= 1):
         raise InvalidInputError(f"Q must be between 0 and 1, got {Q!r}.")

@@ -1,4 +1,4 @@
-"""The rows on which inconsistency is measured, and the searches on them."""
+"""The rows on which inconsistency is measured, and the searches for conditions with a small inconsistency."""
 
 from __future__ import annotations
 
@@ -28,27 +28,51 @@ TRIED = 3  # sizes of maximal sets to try
 
 
 class Clock(NamedTuple):
-    """The remaining time of a call."""
+    """The time left until a time limit is reached.
+
+    Attributes
+    ----------
+    ends : float or None
+        When the time is over, as a value of ``perf_counter``; None without a limit.
+    """
 
     ends: float | None
 
     @classmethod
     def started(cls, limit: float | None) -> Clock:
-        """Start a clock with a limit in seconds, or without a limit."""
+        """Start a clock that ends after ``limit`` seconds, or never if ``limit`` is None."""
         return cls(None if limit is None else perf_counter() + limit)
 
     def left(self, *, shared_by: int = 1) -> float | None:
-        """Return the remaining seconds per search; None without a limit."""
+        """Return the seconds left, divided by ``shared_by``; None without a limit.
+
+        ``shared_by`` is the number of searches that still have to run in this time.
+        """
         return None if self.ends is None else max(0.0, self.ends - perf_counter()) / shared_by
 
     def is_over(self) -> bool:
-        """Return True if no time is left."""
+        """Return True if the time limit is reached."""
         return self.left() == 0.0
 
 
 @dataclass(frozen=True)
 class MeasuredRows:
-    """Rows on which the inconsistency of conditions is measured."""
+    """Rows on which the inconsistency of conditions is measured.
+
+    Attributes
+    ----------
+    table : ThresholdTable
+        The conditions to choose from.
+    X : ndarray of shape (n_rows, n_features)
+        The rows, encoded as numbers.
+    y : ndarray of shape (n_rows,)
+        The classes that the conditions should separate.
+    weight : ndarray of shape (n_rows,)
+    problem : SelectionProblem
+        The same rows and conditions in the form that the search needs.
+    max_nodes : int or None
+        Maximum number of branches of each search.
+    """
 
     table: ThresholdTable
     X: Floats
@@ -61,9 +85,9 @@ class MeasuredRows:
     def of(
         cls, table: ThresholdTable, X: Any, y: Any, sample_weight: ArrayLike | None, max_nodes: int | None
     ) -> MeasuredRows:
-        """Check and encode the rows, and drop rows of weight 0."""
+        """Check and encode the rows, and leave out rows with weight 0."""
         if _num_samples(X) == 0:
-            raise InvalidInputError("X has no rows. Give at least one.")
+            raise InvalidInputError("X has no rows. Give at least one row.")
         y = _check_y(y)
         check_classification_targets(y)
         given, known = column_names(X), list(table.feature_names)
@@ -80,17 +104,21 @@ class MeasuredRows:
         return self.problem.total
 
     def inconsistency(self, kept: Any) -> float:
-        """Compute the inconsistency of some conditions."""
+        """Compute the inconsistency of the conditions in ``kept``, a mask or a list of positions."""
         chosen = np.zeros(len(self.table), dtype=np.bool_)
         chosen[kept] = True
         return inconsistency_rate(self.table.select(chosen).binarize(self.X), self.y, self.weight)
 
     def best(self, admissible: Admissible, n: int, time_limit: float | None) -> Selection:
-        """Find the best n conditions."""
+        """Find the ``n`` admissible conditions with the smallest inconsistency."""
         return self._selection(self._solved(admissible, n, None, time_limit), n)
 
     def fewest(self, admissible: Admissible, max_inconsistency: float, clock: Clock) -> Selection:
-        """Find the smallest set within ``max_inconsistency``, and the best of this size."""
+        """Find the fewest conditions whose inconsistency is at most ``max_inconsistency``.
+
+        Of the sets with this number of conditions, the set with the smallest inconsistency is returned. If a limit stops the
+        search, the returned set may be larger than necessary.
+        """
         ceiling = (max_inconsistency + SAME_SHARE) * self.total
         # No set is better than the set of all conditions.
         bound = self.problem.cost(np.flatnonzero(admissible.state != FORBIDDEN))
@@ -112,13 +140,17 @@ class MeasuredRows:
         if found.cost > ceiling:
             raise InvalidInputError(
                 "The search was stopped by a limit before it found conditions with an inconsistency of at most "
-                f"{plain(max_inconsistency)}. The best conditions so far have {found.cost / self.total:.4g}. Raise "
+                f"{plain(max_inconsistency)}. The best conditions found so far have an inconsistency of "
+                f"{found.cost / self.total:.4g}. Raise "
                 "time_limit, max_nodes or max_inconsistency."
             )
         return self._selection(found._replace(bound=bound, is_optimal=False, n_nodes=n_nodes), n)
 
     def _quickly(self, admissible: Admissible, fewest: int, ceiling: float) -> SearchResult:
-        """Find a small set within the ceiling or else a good set, without proof."""
+        """Find quickly a small set whose cost is at most ``ceiling``.
+
+        There may be a smaller set, because nothing is proven. If no such set is found, return a set with a low cost.
+        """
         best = self._best_of_largest(admissible)
         if best.cost > ceiling or best.kept is None:
             return best
@@ -134,7 +166,10 @@ class MeasuredRows:
         return best
 
     def _best_of_largest(self, admissible: Admissible) -> SearchResult:
-        """Find a good maximal set, without proof."""
+        """Find a set with a low cost among the largest admissible sets.
+
+        Nothing is proven: another set may have a lower cost.
+        """
         largest = (self._solved(admissible, n, None, 0.0) for n in admissible.largest[-TRIED:])
         return min(largest, key=lambda found: found.cost)
 
@@ -158,9 +193,9 @@ class MeasuredRows:
         return Selection(self.table, kept, inconsistency, lower_bound, found.is_optimal, found.n_nodes, fewest)
 
     def _unreachable(self, admissible: Admissible, max_inconsistency: float, of_all: float) -> InvalidInputError:
-        """Build the error for an unreachable inconsistency.
+        """Build the error that no admissible set has an inconsistency of at most ``max_inconsistency``.
 
-        ``of_all`` is the cost of all conditions.
+        ``of_all`` is the cost of all conditions that are not forbidden together. No set has a lower cost.
         """
         best = self._best_of_largest(admissible)
         least = f"all conditions together have {of_all / self.total:.6g}"

@@ -1,4 +1,4 @@
-"""OptimalSelection: the few conditions that separate the labels best, with proof."""
+"""OptimalSelection: choose a few conditions with the smallest inconsistency, with proof."""
 
 from __future__ import annotations
 
@@ -26,41 +26,42 @@ NUMBERS_OF_THRESHOLDS = range(1, 17)
 class OptimalSelection(BaseEstimator):
     """Choose the conditions with the smallest inconsistency, with proof.
 
-    It finds the best k conditions, or the fewest conditions within a given inconsistency. Every classifier on these
-    conditions is wrong on at least this share of the rows (:func:`fcca.metrics.inconsistency_rate`). Among sets with the
-    same inconsistency, it chooses the set whose conditions are crossed most often.
+    Every classifier that uses only the chosen conditions gets at least a certain share of the given rows wrong. This share
+    is their inconsistency (:func:`fcca.metrics.inconsistency_rate`). The selection finds the k conditions with the smallest
+    inconsistency, or the fewest conditions whose inconsistency is at most a given share. Among sets with the same
+    inconsistency, it chooses the set whose conditions are crossed by the most counterfactuals.
 
     Parameters
     ----------
     n_thresholds : int, default=None
-        Number of conditions to choose. If fewer conditions are admissible, all of them are chosen. :meth:`select` needs
-        this or ``max_inconsistency``.
+        Number of conditions to choose. If the other parameters allow only fewer conditions, the largest possible number is
+        chosen. :meth:`select` needs ``n_thresholds`` or ``max_inconsistency``.
     max_inconsistency : float, default=None
         Choose the fewest conditions whose inconsistency is at most this share.
     max_features : int, default=None
         Maximum number of columns with a condition.
     keep : list, default=None
-        Conditions to keep: names such as ``"RM > 6.94"``, positions in the table, or tuples such as ``("RM", 6.94)``, as in
-        :meth:`ThresholdTable.from_list`.
+        Conditions that must be chosen: names such as ``"RM > 6.94"``, positions in the table, or tuples such as
+        ``("RM", 6.94)``, as in :meth:`ThresholdTable.from_list`.
     forbid : list, default=None
-        Conditions to leave out. The name of a column stands for all of its conditions.
+        Conditions that must not be chosen. The name of a column stands for all conditions on it.
     per_feature : int or dict, default=None
-        Maximum number of conditions of every column, or of some columns by name.
+        Maximum number of conditions on each column. A dict such as ``{"age": 2}`` limits only the named columns.
     fit_to : {"labels", "target"}, default="labels"
-        How discretizers measure the inconsistency: by the labels, or by the predictions of the black box.
-        :meth:`select` and :meth:`frontier` use the given y.
+        The classes that the conditions should separate if a discretizer uses this selection: the labels, or the predictions
+        of the black box. :meth:`select` and :meth:`frontier` ignore it and use the given y.
     time_limit : float, default=None
-        Seconds for the whole call. After that, the best set so far is returned with a lower bound and a warning.
+        Seconds for the whole call. After that, the best set found so far is returned with a lower bound and a warning.
     max_nodes : int, default=None
-        Maximum number of branches for each number of conditions. It works like a time limit, but is the same on every
-        machine. With 0, the search returns its start without a bound: the better of the greedy and the most frequent
-        conditions, improved by exchanges.
+        Maximum number of branches of the search for each number of conditions. It works like ``time_limit``, but gives the
+        same set on every machine. With 0, the search returns its starting set without a lower bound: the better of the
+        greedy and the most frequent conditions, improved by exchanging conditions.
     verbose : int, default=0
         1 shows a progress bar.
 
     See Also
     --------
-    most_frequent : The selection of the paper, by how often a condition is crossed.
+    most_frequent : The selection of the paper, by how many counterfactuals cross a condition.
 
     Examples
     --------
@@ -106,29 +107,32 @@ class OptimalSelection(BaseEstimator):
         self.verbose = verbose
 
     def select(self, table: ThresholdTable, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Selection:
-        """Find the best conditions of a table.
+        """Choose the conditions of a table with the smallest inconsistency on the given rows.
 
         Parameters
         ----------
         table : ThresholdTable
             The conditions to choose from.
         X : array-like or data frame of shape (n_rows, n_features)
-            Rows with the table's columns.
+            Rows on which inconsistency is measured, with the columns that the conditions are on.
         y : array-like of shape (n_rows,)
-            Labels, or the predictions of a classifier.
+            The classes that the conditions should separate: labels, or the predictions of a classifier.
         sample_weight : array-like of shape (n_rows,), optional
-            A row of weight 2 counts twice, a row of weight 0 is left out.
+            A row with weight 2 counts like two equal rows. A row with weight 0 is left out.
 
         Returns
         -------
         Selection
+            The chosen conditions, their inconsistency, and what is proven about it.
         """
         self.check_parameters()
         clock = Clock.started(self.time_limit)
         admissible = self._admissible(table)
         n = self.n_thresholds
         if n is not None and n < admissible.n_kept:
-            raise InvalidInputError(f"'keep' has {admissible.n_kept} conditions, but n_thresholds={n}.")
+            raise InvalidInputError(
+                f"'keep' has {admissible.n_kept} conditions, but n_thresholds={n}. Raise n_thresholds or shorten 'keep'."
+            )
         rows = MeasuredRows.of(table, X, y, sample_weight, self.max_nodes)
         with progress_bar("Best thresholds", None, bool(self.verbose)):
             if n is not None:
@@ -137,7 +141,8 @@ class OptimalSelection(BaseEstimator):
                 selection = rows.fewest(admissible, self.max_inconsistency or 0.0, clock)
         if not selection.is_optimal:
             warnings.warn(
-                f"{self._limits()} stopped the search. The {selection.n_thresholds} conditions are {selection.proof}.",
+                f"{self._limits()} stopped the search. The {selection.n_thresholds} conditions found so far have an "
+                f"inconsistency of {100 * selection.inconsistency:.4g} % ({selection.proof}).",
                 UnfinishedSearchWarning,
                 stacklevel=2,
             )
@@ -151,20 +156,21 @@ class OptimalSelection(BaseEstimator):
         k: Iterable[int] = NUMBERS_OF_THRESHOLDS,
         sample_weight: ArrayLike | None = None,
     ) -> Frontier:
-        """Find the best one condition, the best two, and so on.
+        """Find the k conditions with the smallest inconsistency, for several numbers k.
 
-        ``n_thresholds`` and ``max_inconsistency`` are ignored.
+        The parameters ``n_thresholds`` and ``max_inconsistency`` are ignored.
 
         Parameters
         ----------
         table, X, y, sample_weight : as in select
         k : iterable of int, default=range(1, 17)
-            Numbers of conditions. A number above the number of admissible conditions means all of them. Numbers below the
-            number of conditions in ``keep`` are skipped.
+            Numbers of conditions. A number that the other parameters do not allow is replaced by the largest number that
+            they allow. Numbers below the number of conditions in ``keep`` are skipped.
 
         Returns
         -------
         Frontier
+            One selection per number, from small to large.
         """
         self.check_parameters(for_frontier=True)
         clock = Clock.started(self.time_limit)
@@ -185,7 +191,7 @@ class OptimalSelection(BaseEstimator):
                     progress(done + 1)
         if unfinished := sum(not selection.is_optimal for selection in selections):
             warnings.warn(
-                f"{self._limits()} stopped {unfinished} of {len(numbers)} searches before their proof.",
+                f"{self._limits()} stopped {unfinished} of {len(numbers)} searches before they had proven their result.",
                 UnfinishedSearchWarning,
                 stacklevel=2,
             )
@@ -198,7 +204,7 @@ class OptimalSelection(BaseEstimator):
         )
 
     def check_parameters(self, *, for_frontier: bool = False) -> None:
-        """Check the parameters independently of a table.
+        """Check the parameters, as far as this is possible without a table.
 
         Parameters
         ----------
@@ -217,7 +223,7 @@ class OptimalSelection(BaseEstimator):
             raise InvalidInputError(f"time_limit must be a number of seconds, got {self.time_limit!r}.")
 
     def _limits(self) -> str:
-        """Describe the limits that may have stopped a search."""
+        """Describe the limits that may have stopped a search, as the subject of a sentence."""
         return limits_in_words(self.time_limit, self.max_nodes) or "The memory limit"
 
     def _check_what_is_asked(self) -> None:

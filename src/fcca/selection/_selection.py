@@ -1,4 +1,4 @@
-"""Selection: the chosen conditions, and the proof of their inconsistency."""
+"""Selection: the chosen conditions, their inconsistency, and what is proven about it."""
 
 from __future__ import annotations
 
@@ -8,33 +8,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcca.thresholds import ThresholdTable
-from fcca.utils import html_table, paragraph, printable, proof_in_words
+from fcca.utils import html_table, paragraph, printable, share_proof_in_words
 
 CONDITIONS_SHOWN = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Selection:
-    """Chosen conditions of a table, with the proof of their inconsistency.
+    """Conditions chosen from a table, and what is proven about their inconsistency.
+
+    A set of conditions is admissible if ``keep``, ``forbid``, ``per_feature`` and ``max_features`` allow it.
 
     Attributes
     ----------
     candidates : ThresholdTable
-        The given table.
+        The conditions that could be chosen.
     kept : ndarray of bool, shape (n_candidates,)
         Mask of the chosen conditions.
     inconsistency : float
-        Share of the rows whose label is not the most frequent among the rows with equal conditions
-        (:func:`fcca.metrics.inconsistency_rate`).
+        Rows that agree on all chosen conditions form a group. The inconsistency is the share of the rows whose label differs
+        from the most frequent label in their group (:func:`fcca.metrics.inconsistency_rate`).
     lower_bound : float
-        Proven lower bound on the inconsistency of all admissible sets of this size.
+        No admissible set with as many conditions has a smaller inconsistency than this.
     is_optimal : bool
-        Whether it is proven that no set of this size is better. With ``max_inconsistency``, it is also proven that no
-        smaller set suffices.
+        Whether the search finished its proof. Then no admissible set with as many conditions has a smaller inconsistency, or
+        the same inconsistency and larger counts. With ``max_inconsistency``, it is also proven that no smaller set suffices.
     n_nodes : int
-        Number of branches of the search.
+        Number of branches that the search has visited.
     n_thresholds_bound : int
-        With ``max_inconsistency``, a proven lower bound on the number of conditions. Otherwise the number of conditions.
+        With ``max_inconsistency``, no set with fewer conditions than this suffices. Otherwise the number of chosen
+        conditions.
 
     See Also
     --------
@@ -66,17 +69,20 @@ class Selection:
 
     @property
     def gap(self) -> float:
-        """Relative gap between the inconsistency and its lower bound."""
+        """Gap between inconsistency and lower bound: ``(inconsistency - lower_bound) / inconsistency``."""
         return (self.inconsistency - self.lower_bound) / self.inconsistency if self.inconsistency > 0 else 0.0
 
     @property
     def proof(self) -> str:
-        """The proof as text, such as ``within 3.1 % of optimal``."""
+        """What is proven, as text: ``proven optimal`` or ``not proven; no choice is below 0.7 %``.
+
+        The bound is on the inconsistency of all admissible sets with the same number of conditions.
+        """
         if self.n_thresholds_bound < self.n_thresholds:
             return f"not proven to be the fewest: at least {self.n_thresholds_bound} are needed"
         if not self.is_optimal and self.lower_bound == self.inconsistency:
             return "proven optimal, except for ties"
-        return proof_in_words(self.inconsistency, self.lower_bound, self.is_optimal)
+        return share_proof_in_words(self.inconsistency, self.lower_bound, self.is_optimal)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Selection):

@@ -1,4 +1,4 @@
-"""Frontier: the smallest inconsistency by number of conditions."""
+"""Frontier: the smallest inconsistency that k conditions can have, for several numbers k."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ NAMES_SHOWN = 6
 
 @dataclass(frozen=True, repr=False)
 class Frontier:
-    """Best set of each size, and the inconsistency of two simpler choices.
+    """The k conditions with the smallest inconsistency, for several numbers k.
+
+    For comparison, it also has the inconsistency of two simpler choices of k conditions. They ignore ``keep``, ``forbid``,
+    ``per_feature`` and ``max_features``.
 
     Attributes
     ----------
     selections : tuple of Selection
-        One per number of conditions, ascending.
+        One per number k, from small to large k.
     frequency : tuple of float
-        Inconsistency of the same number of most frequent conditions. In a tie, the first conditions are taken. ``keep``,
-        ``forbid`` and the limits are ignored, here and in ``greedy``.
+        For each k, the inconsistency of the k conditions with the largest counts. Of conditions with equal counts, those
+        that come first in the table are used.
     greedy : tuple of float
-        Inconsistency of the same number of conditions in greedy order. Each step takes the condition that lowers the
-        inconsistency most. Ties go to the most frequent condition, then to the first.
+        For each k, the inconsistency of k conditions chosen greedily. Each step adds the condition that lowers the
+        inconsistency most. Ties go to the condition with the largest count, then to the first in the table.
 
     See Also
     --------
@@ -46,11 +49,11 @@ class Frontier:
 
     @property
     def n_thresholds(self) -> tuple[int, ...]:
-        """The numbers of conditions."""
+        """The numbers k of conditions, one per selection."""
         return tuple(selection.n_thresholds for selection in self.selections)
 
     def at(self, k: int) -> Selection:
-        """Get the best k conditions.
+        """Return the selection of ``k`` conditions.
 
         Parameters
         ----------
@@ -64,14 +67,14 @@ class Frontier:
         raise InvalidInputError(f"The frontier has no selection of {k!r} conditions. Expected one of {numbers}.")
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a frame with one line per number of conditions.
+        """Return a data frame with one row per number of conditions.
 
         Returns
         -------
         DataFrame
-            ``n_thresholds``, ``inconsistency``, ``lower_bound`` and ``gap``. ``optimal``: whether the selection is proven
-            optimal. ``frequency`` and ``greedy``: inconsistency of the simpler choices. ``features``: number of columns
-            with a condition. ``thresholds``: names of the conditions.
+            Columns ``n_thresholds``, ``inconsistency``, ``lower_bound`` and ``gap``. ``optimal``: whether the selection is
+            proven optimal. ``frequency`` and ``greedy``: inconsistency of the two simpler choices. ``features``: number of
+            columns with a condition. ``thresholds``: names of the conditions.
         """
         return pd.DataFrame(
             {

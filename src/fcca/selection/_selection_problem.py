@@ -1,4 +1,4 @@
-"""The selection problem: conditions and rows as integers for the search in the core."""
+"""The selection problem: conditions and rows as integers, for the search in the C++ core."""
 
 from __future__ import annotations
 
@@ -21,7 +21,23 @@ FAR_FROM_ONE = 200  # exponent of a sum of weights that is too large or too smal
 
 
 class SearchResult(NamedTuple):
-    """Positions of the chosen conditions, and costs as weights of rows."""
+    """Result of a search for conditions with a low cost.
+
+    The cost of a set of conditions is its inconsistency times the total weight of the rows.
+
+    Attributes
+    ----------
+    kept : ndarray of int or None
+        Positions of the chosen conditions. None if no set is cheap enough, or none was found in time.
+    cost : float
+        Cost of the chosen conditions.
+    bound : float
+        No admissible set of this size has a lower cost than this.
+    is_optimal : bool
+        Whether the search finished its proof.
+    n_nodes : int
+        Number of branches that the search has visited.
+    """
 
     kept: Positions | None  # None if no set within the ceiling exists, or none was found in time
     cost: float
@@ -32,19 +48,26 @@ class SearchResult(NamedTuple):
 
 @dataclass(frozen=True)
 class SelectionProblem:
-    """Chains of nested conditions, and the number of conditions that hold per row.
+    """Rows and conditions, with the conditions grouped into chains.
+
+    The conditions ``x > t`` on one column form a chain, in ascending order of ``t``: if one holds, all earlier ones hold
+    too. So one number per row and chain says which conditions hold. Every other condition is a chain of one condition.
 
     Attributes
     ----------
     passed : ndarray of shape (n_rows, n_chains)
+        How many conditions of the chain hold for the row.
     label : ndarray of shape (n_rows,)
-        Codes of the classes.
+        Class of each row, as a code from 0.
     weight : ndarray of shape (n_rows,)
+        Weight of each row, multiplied by ``scale``.
     n_classes : int
     chain_size : ndarray of shape (n_chains,)
+        Number of conditions in each chain.
     feature, count : ndarray of shape (n_conditions,)
+        Column of each condition, and how many counterfactuals cross it.
     scale : float
-        Factor of the given weights.
+        Power of two by which the given weights were multiplied, so that their sum is not too large or too small.
     """
 
     passed: NDArray[np.int32]
@@ -66,8 +89,8 @@ class SelectionProblem:
         begin = np.flatnonzero(first)
         if len(table) + len(begin) > MOST_CONDITIONS:
             raise InvalidInputError(
-                f"The table has {len(table):,} conditions, but the search takes at most about {MOST_CONDITIONS:,}. Leave "
-                "some out, for example with MidpointDiscretizer(max_thresholds=…)."
+                f"The table has {len(table):,} conditions, but the search accepts at most about {MOST_CONDITIONS:,}. Use "
+                "fewer conditions, for example with MidpointDiscretizer(max_thresholds=…)."
             )
         size = np.diff(np.append(begin, len(table))).astype(np.int32)
         passed = np.empty((len(X), len(begin)), dtype=np.int32)
@@ -80,7 +103,7 @@ class SelectionProblem:
         exponent = int(np.frexp(weight.sum())[1])
         if exponent <= np.finfo(np.float64).minexp:
             raise InvalidInputError(
-                f"The weights sum to {weight.sum():.3g}, which is too small for exact sums. Multiply them by a factor."
+                f"The weights sum to {weight.sum():.3g}, which is too small for exact sums. Multiply them all by a factor."
             )
         # A power of two rounds nothing.
         scale = float(np.ldexp(1.0, -exponent)) if abs(exponent) > FAR_FROM_ONE else 1.0
@@ -88,11 +111,15 @@ class SelectionProblem:
 
     @property
     def total(self) -> float:
-        """Total weight of the rows."""
+        """Total weight of the rows, as given."""
         return float(self.weight.sum() / self.scale)
 
     def cost(self, kept: Positions) -> float:
-        """Sum the weights outside the most frequent class of each group."""
+        """Compute the cost of the conditions at the positions ``kept``.
+
+        Rows that agree on all these conditions form a group. The cost is the total weight of the rows whose class is not the
+        class with the largest weight in their group.
+        """
         is_kept = np.zeros(len(self.feature), dtype=bool)
         is_kept[kept] = True
         end = np.cumsum(self.chain_size)
@@ -104,7 +131,10 @@ class SelectionProblem:
         return inconsistency_rate(codes, self.label, self.weight) * self.total
 
     def greedy(self, n: int) -> list[int]:
-        """Return conditions in greedy order; ties are ordered by count, then by position."""
+        """Choose ``n`` conditions greedily and return their positions in the order of choice.
+
+        Each step adds the condition that lowers the cost most. Ties go to the larger count, then to the lower position.
+        """
         order = _core.greedy_thresholds(**self._arrays(), n_thresholds=min(n, len(self.feature)))
         return [int(condition) for condition in order]
 
@@ -129,21 +159,22 @@ class SelectionProblem:
         max_nodes: int | None = None,
         time_limit: float | None = None,
     ) -> SearchResult:
-        """Find the cheapest set of ``n_thresholds`` conditions.
+        """Find the ``n_thresholds`` conditions with the lowest cost.
 
         Parameters
         ----------
         n_thresholds : int
-            At most the number of admissible conditions.
+            At most the size of the largest admissible set.
         state : ndarray of shape (n_conditions,)
-            0 for open, 1 for kept, 2 for forbidden conditions.
+            1 for a condition that must be chosen, 2 for a condition that must not be chosen, 0 for all others.
         per_feature : ndarray of shape (n_features,)
-            Maximum number of conditions of each column.
+            Maximum number of conditions on each column.
         max_features : int
+            Maximum number of columns with a condition.
         ceiling : float, optional
-            Maximum cost of a set.
+            Search only for sets with at most this cost.
         max_nodes : int, optional
-            Maximum number of branches.
+            Maximum number of branches of the search.
         time_limit : float, optional
             Seconds for the search.
         """

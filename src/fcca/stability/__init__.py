@@ -1,10 +1,11 @@
 """Stability of thresholds over bootstrap samples, and drift of new rows.
 
-:func:`bootstrap` fits a discretizer on samples of its rows. It measures how often each threshold is found again, and how
-far it moves. :func:`drift` compares new rows with old ones, bin by bin, by the population stability index.
+:func:`bootstrap` fits a discretizer on bootstrap samples of the training rows. It measures how often each threshold is found
+again, and how much its value differs between samples. :func:`drift` compares new rows with old rows by the population
+stability index: it compares how many of them lie in each bin between two thresholds.
 
-A threshold that every sample finds can be wrong, and a column that drifts can be harmless. Both results are reasons to
-look, not proofs.
+A threshold that every sample finds can still be wrong, and a column that drifts can be harmless. Both results are reasons to
+look closer, not proofs.
 """
 
 from fcca.stability._bootstrap import bootstrap

@@ -1,4 +1,4 @@
-"""Agreement of several selections from one set."""
+"""Measure how much several selections from the same set of items agree."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ Choices = NDArray[np.bool_]
 
 
 def agreement(chosen: Choices) -> tuple[float, float]:
-    """Estimate the stability of selections, with its variance.
+    """Estimate the stability of several selections, and the variance of this estimate.
 
     The measure was proposed by Nogueira, Sechidis and Brown. It is 1 if all selections are equal, and about 0 if they agree
-    only by chance. It is NaN for a single selection, and if every selection chose everything or nothing.
+    only by chance. It is NaN for a single selection, and if every selection contains all items or none.
 
     Parameters
     ----------
-    chosen : ndarray of shape (n_choices, n_things)
+    chosen : ndarray of bool, shape (n_selections, n_items)
+        Whether each selection contains each item.
+
+    Returns
+    -------
+    stability, variance : float
 
     References
     ----------
@@ -40,13 +45,25 @@ def agreement(chosen: Choices) -> tuple[float, float]:
 
 
 def interval(value: float, variance: float, level: float) -> tuple[float, float]:
-    """Compute an approximate confidence interval, within -1 and 1."""
+    """Compute an approximate confidence interval of a stability, clipped to [-1, 1].
+
+    Parameters
+    ----------
+    value, variance : float
+        Result of :func:`agreement`.
+    level : float
+        Confidence level, such as 0.95.
+    """
     reach = float(norm.ppf(0.5 + level / 2)) * float(np.sqrt(variance))
     return max(-1.0, value - reach), min(1.0, value + reach)
 
 
 def mean_jaccard(chosen: Choices) -> float:
-    """Compute the mean Jaccard index over all pairs of selections."""
+    """Compute the mean Jaccard index over all pairs of selections.
+
+    The index of two selections is the number of items in both, divided by the number of items in at least one of them.
+    ``chosen`` is as in :func:`agreement`.
+    """
     z = chosen.astype(np.float64)
     if len(z) < 2:
         return float("nan")

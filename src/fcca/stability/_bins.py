@@ -1,4 +1,4 @@
-"""Bins of columns between thresholds, and the bins of rows."""
+"""Divide each column into bins at its thresholds, and find the bin of each row."""
 
 from __future__ import annotations
 
@@ -22,18 +22,23 @@ Booleans = NDArray[np.bool_]
 
 
 class EncodedRows(NamedTuple):
-    """Encoded rows, and a mask of unknown categories.
+    """Rows encoded as numbers, and where they have unknown categories.
 
-    NaN stands for missing values and unknown categories.
+    Attributes
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        The rows. NaN stands for a missing value or an unknown category.
+    unseen : ndarray of bool, shape (n_rows, n_features)
+        Mask of the unknown categories.
     """
 
     X: Floats
     unseen: Booleans
 
     def binary_columns(self, table: ThresholdTable) -> NDArray[np.int8]:
-        """Compute the binary columns.
+        """Compute the binary columns of the rows, one per condition of the table.
 
-        An unknown category is in no set, and it is not missing.
+        For an unknown category, no condition holds: it is in no set of categories, and it is not missing.
         """
         binary = table.binarize(self.X)
         binary[self.unseen[:, table.feature] & (table.kind == "missing")] = 0
@@ -41,25 +46,25 @@ class EncodedRows(NamedTuple):
 
 
 def encoded(table: ThresholdTable, X: Any, called: str, *, as_codes: bool) -> EncodedRows:
-    """Encode rows by the columns of a threshold table.
+    """Encode rows with the categories of a threshold table.
 
-    Columns without a condition may hold any value.
+    Columns that the table has no condition on may hold any value.
 
     Parameters
     ----------
     table : ThresholdTable
     X : array-like or data frame of shape (n_rows, n_features)
     called : str
-        Name of X in messages.
+        Name of X in error messages.
     as_codes : bool
-        Whether an array of numbers holds categories as positions in the column's ``categories`` instead of labels.
+        Whether an array of numbers already contains category codes instead of categories.
     """
     names = table.feature_names
     shape = np.shape(X) if hasattr(X, "shape") else np.asarray(X, dtype=object).shape
     if len(shape) != 2:
         raise InvalidInputError(f"{called} must be a table of rows and columns, got shape {tuple(shape)}.")
     if _num_samples(X) == 0:
-        raise InvalidInputError(f"{called} has no rows, so there is nothing to compare. Give at least one.")
+        raise InvalidInputError(f"{called} has no rows, so there is nothing to compare. Give at least one row.")
     unnamed = names == tuple(f"x{j}" for j in range(len(names)))
     given = None if unnamed else column_names(X)
     check_columns(given, shape[1], names, len(names), table=called, knower="the thresholds are on")
@@ -78,7 +83,7 @@ def encoded(table: ThresholdTable, X: Any, called: str, *, as_codes: bool) -> En
 
 
 def _alone(columns: Columns, used: int) -> Columns:
-    """Ignore all columns but one."""
+    """Return columns of which all are ignored except the column at the position ``used``."""
     others = (c if j == used else replace(c, categories=None, ignored=True) for j, c in enumerate(columns))
     return Columns(tuple(others))
 
@@ -93,7 +98,7 @@ def _of_codes(columns: Columns, X: NDArray[Any], used: list[int], unseen: Boolea
 
 
 def _without(X: Any, unseen: Booleans) -> Any:
-    """Replace some values of X with missing values."""
+    """Replace the values of X that the mask ``unseen`` marks with missing values."""
     if not unseen.any():
         return X
     if type(X).__module__.startswith("polars"):
@@ -107,7 +112,19 @@ def _without(X: Any, unseen: Booleans) -> Any:
 
 
 class ColumnBins(NamedTuple):
-    """Names and edges of the bins of a column."""
+    """The bins of a column.
+
+    The last two bins are for missing values and for unknown categories.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of all bins.
+    edges : ndarray
+        Thresholds between the bins of a numeric column; empty for a column of categories.
+    of_category : ndarray of int or None
+        Bin of each category, by its code; None for a numeric column.
+    """
 
     names: tuple[str, ...]
     edges: Floats  # for a column of numbers
@@ -115,21 +132,23 @@ class ColumnBins(NamedTuple):
 
     @property
     def missing(self) -> int:
-        """The bin of missing values, which is the last but one."""
+        """Position of the bin for missing values."""
         return len(self.names) - 2
 
     @property
     def unseen(self) -> int:
-        """The bin of unknown categories, which is the last one."""
+        """Position of the bin for unknown categories."""
         return len(self.names) - 1
 
     def place(self, values: Floats, unseen: Booleans) -> NDArray[np.intp]:
-        """Find the bin of every row.
+        """Return the position of the bin that each value lies in.
 
         Parameters
         ----------
         values : ndarray of shape (n_rows,)
-        unseen : ndarray of bool of shape (n_rows,)
+            Encoded values of the column.
+        unseen : ndarray of bool, shape (n_rows,)
+            Mask of the rows with an unknown category.
         """
         is_missing = np.isnan(values)
         if self.of_category is None:
@@ -140,10 +159,10 @@ class ColumnBins(NamedTuple):
 
 
 def bins_of(table: ThresholdTable, j: int) -> ColumnBins:
-    """Build the bins of a column.
+    """Build the bins of column ``j`` from the conditions of a table.
 
-    They are the intervals between cuts, or the groups of categories that no condition separates. Two more bins hold
-    missing values and unknown categories.
+    For a numeric column, the bins are the intervals between its thresholds. For a column of categories, categories that no
+    condition separates share a bin. Two more bins are for missing values and for unknown categories.
     """
     name = table.feature_names[j]
     rest = (f"{name} is missing", f"{name}: not seen before")

@@ -1,4 +1,4 @@
-"""Bootstrap: a discretizer fitted on samples of its rows."""
+"""Fit a discretizer on bootstrap samples, to see which thresholds are found again."""
 
 from __future__ import annotations
 
@@ -42,41 +42,45 @@ def bootstrap(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Stability:
-    """Fit on all rows and on bootstrap samples, and match the thresholds.
+    """Measure how often bootstrap samples find the same thresholds as all rows.
 
-    A sample is drawn with replacement and has the class sizes of the training rows. Each sample has a separate seed. So the
-    result does not depend on ``n_jobs``, and more samples do not change the first ones. A row that is drawn twice has twice
-    its weight. A row that is not drawn has weight 0, so a sample may lack some values and categories.
+    The discretizer is fitted on all rows and on each sample. A sample is drawn with replacement. It has as many rows of each
+    class as the training rows. Each sample has its own seed, so the result does not depend on ``n_jobs``, and with more
+    samples the first ones stay the same. A row that is drawn twice gets twice its weight. A row that is not drawn gets
+    weight 0, so some values and categories may be missing in a sample.
 
-    A threshold is found again if the sample has a nearly equal condition on the same column. For a cut, that is a cut with
-    at most ``tolerance`` of the training rows between the two. For categories and missing values, it is the same
-    condition, apart from categories that the sample lacks. Several thresholds may match the same condition of a sample.
+    A threshold counts as found again if the sample has a nearly equal condition on the same column. Two numeric thresholds
+    are nearly equal if at most a share ``tolerance`` of the training rows lies between them. Conditions on categories or
+    missing values must be the same, apart from categories that do not occur in the sample. Several thresholds of the full
+    fit may match the same condition of a sample.
 
     Parameters
     ----------
     discretizer : FCCADiscretizer, GTREDiscretizer, MidpointDiscretizer or FCCAClassifier
-        Fitted or not. It is not changed. It should have a ``selection``: if all thresholds are kept, their frequency says
-        little. Fix the seeds of its classifier, because otherwise they contribute to the variation. A frozen classifier is
-        the same in all samples, so only the steps after it vary.
+        Fitted or not. It is not changed. It should keep only some thresholds, for example by a ``selection``: if it keeps
+        all of them, being found again says little. Fix the random seeds of its black box, because otherwise they add to the
+        variation. A frozen black box is the same in all samples, so only the steps after it vary.
     X : array-like or data frame of shape (n_rows, n_features)
     y : array-like of shape (n_rows,)
         Labels. None for a discretizer that needs no labels. All rows are then drawn with the same probability.
     n_samples : int, default=100
         Number of samples.
     sample_weight : array-like of shape (n_rows,), optional
-        Weights do not change how often a row is drawn, only how much it counts. Rows of weight 0 are left out.
+        A weight does not change how often a row is drawn. It multiplies the weight of the row in each sample. Rows with
+        weight 0 are left out.
     tolerance : float, default=0.05
-        Largest share of the training rows between two nearly equal cuts.
+        Largest share of the training rows between two thresholds that count as nearly equal.
     random_state : int, default=0
         Seed of the samples.
     n_jobs : int, optional
-        Number of samples to fit in parallel. None is 1, -1 is the number of cores.
+        Number of samples to fit in parallel. None stands for 1, -1 for the number of cores.
     verbose : int, default=0
         If above 0, show a progress bar.
 
     Returns
     -------
     Stability
+        For each threshold, how often it was found again, and how far the matching thresholds are away.
 
     Raises
     ------
@@ -161,7 +165,7 @@ def _thresholds(fitted: Any) -> ThresholdTable:
 
 
 class _Outcome(NamedTuple):
-    """Thresholds or error of a sample, and the warnings."""
+    """Result of fitting one sample: its thresholds or the error, and the warnings."""
 
     table: ThresholdTable | None
     failure: str | None
@@ -200,14 +204,14 @@ def _fitted(discretizer: Any, X: Any, y: Any, weight: Floats, code: NDArray[np.i
 
 
 def drawn(code: NDArray[np.intp], seed: tuple[int, int]) -> NDArray[np.int64]:
-    """Draw a sample with the class sizes of the rows.
+    """Draw a bootstrap sample, and return how often each row is drawn.
 
-    Return how often each row is drawn.
+    The sample has as many rows of each class as there are.
 
     Parameters
     ----------
     code : ndarray of shape (n_rows,)
-        Class of every row.
+        Class of each row, as a number.
     seed : tuple of int
         Seed of all samples, and the number of this sample.
     """
@@ -220,7 +224,7 @@ def drawn(code: NDArray[np.intp], seed: tuple[int, int]) -> NDArray[np.int64]:
 
 
 def _warn_once(outcomes: list[_Outcome]) -> None:
-    """Repeat each kind of warning once, with the number of samples that caused it."""
+    """Issue each type of warning once, with the number of samples in which it occurred."""
     first: dict[type[Warning], str] = {}
     samples: Counter[type[Warning]] = Counter()
     for outcome in outcomes:

@@ -1,4 +1,4 @@
-"""Results of fitting a discretizer on bootstrap samples."""
+"""Stability: how often bootstrap samples find the same thresholds again."""
 
 from __future__ import annotations
 
@@ -25,28 +25,30 @@ SLACK = 1e-12
 
 @dataclass(frozen=True, repr=False)
 class Stability:
-    """Thresholds of a fit, and their matches on bootstrap samples.
+    """How often bootstrap samples find the thresholds of the full fit again.
+
+    The full fit is the fit on all rows. In the arrays below, there is one row per sample that could be fitted, and one
+    column per threshold of the full fit.
 
     Attributes
     ----------
     thresholds : ThresholdTable
-        Thresholds of the fit on all rows.
+        Thresholds of the full fit.
     tables : tuple of ThresholdTable
-        Thresholds of every sample that could be fitted.
+        Thresholds of each sample that could be fitted.
     failures : mapping of int to str
-        Numbers and errors of the samples that could not be fitted. No share includes them.
+        Samples that could not be fitted, by their number, with the error message. All shares leave these samples out.
     n_samples : int
         Number of samples, including failures.
     tolerance : float
-        Largest share of the training rows between two nearly equal cuts.
-    same : ndarray of bool of shape (n_tables, n_thresholds)
-        Whether the sample has the same condition: a cut with no training row between the two, the same set of categories,
-        or the same condition on missing values.
+        Largest share of the training rows between two numeric thresholds that count as nearly equal.
+    same : ndarray of bool, shape (n_tables, n_thresholds)
+        Whether the sample has the same condition. Two numeric thresholds are the same if no training row lies between them.
     rows_between : ndarray of shape (n_tables, n_thresholds)
-        Smallest share of the training rows between a cut and a cut of the sample on the same column. NaN if the sample has
-        none, and for other conditions.
+        Share of the training rows between a numeric threshold and the nearest threshold of the sample on the same column.
+        NaN if the sample has none on this column, and for conditions on categories or missing values.
     distance : ndarray of shape (n_tables, n_thresholds)
-        Distance of these two cuts in the column's units.
+        Difference between these two thresholds, in the units of the column.
     """
 
     thresholds: ThresholdTable
@@ -60,36 +62,36 @@ class Stability:
 
     @cached_property
     def used(self) -> NDArray[np.bool_]:
-        """Mask of shape (n_tables, n_columns): the sample has a condition on the column."""
+        """Mask of shape (n_tables, n_columns): whether the sample has a condition on the column."""
         n = len(self.thresholds.feature_names)
         return np.array([np.bincount(table.feature, minlength=n) > 0 for table in self.tables]).reshape(-1, n)
 
     @property
     def near(self) -> NDArray[np.bool_]:
-        """Mask of shape (n_tables, n_thresholds): the sample has a nearly equal condition."""
+        """Mask of shape (n_tables, n_thresholds): whether the sample has a nearly equal condition."""
         with np.errstate(invalid="ignore"):
             return self.same | (self.rows_between <= self.tolerance + SLACK)
 
     @property
     def chosen(self) -> Floats:
-        """Share of samples with a nearly equal condition, for each threshold."""
+        """For each threshold, the share of samples with a nearly equal condition."""
         return np.asarray(self.near.mean(axis=0))
 
     @property
     def exact(self) -> Floats:
-        """Share of samples with the same condition, for each threshold."""
+        """For each threshold, the share of samples with the same condition."""
         return np.asarray(self.same.mean(axis=0))
 
     @property
     def column(self) -> Floats:
-        """Share of samples with any condition on the same column, for each threshold."""
+        """For each threshold, the share of samples with any condition on the same column."""
         return np.asarray(self.used.mean(axis=0)[self.thresholds.feature])
 
     @property
     def stability(self) -> float:
-        """Agreement of the samples on the columns.
+        """How much the samples agree on which columns have a threshold.
 
-        1 is full agreement, and about 0 is chance. It is NaN if every sample uses all columns or no column.
+        1 is full agreement, and about 0 is agreement by chance. It is NaN if every sample uses all columns or no column.
 
         The measure is computed over all columns of the table. It was proposed by Nogueira, Sechidis and Brown, On the
         stability of feature selection algorithms, Journal of Machine Learning Research 18 (174), 2018.
@@ -98,26 +100,27 @@ class Stability:
 
     @property
     def stability_interval(self) -> tuple[float, float]:
-        """Approximate 95 % confidence interval of the stability, by the same authors.
+        """Approximate 95 % confidence interval of ``stability``, by the same authors.
 
-        It accounts for the limited number of samples, but not for different data.
+        It accounts for the limited number of samples. It does not account for training rows other than the given ones.
         """
         return interval(*agreement(self.used), LEVEL)
 
     @property
     def jaccard(self) -> float:
-        """Mean Jaccard index of the columns, over all pairs of samples."""
+        """Mean Jaccard index of the sets of columns that two samples use, over all pairs of samples."""
         return mean_jaccard(self.used)
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a frame with one line per threshold.
+        """Return a data frame with one row per threshold of the full fit.
 
         Returns
         -------
         DataFrame
-            ``condition``, ``feature`` and ``kind``. The shares ``chosen``, ``exact`` and ``column``. ``moved_median``,
-            ``moved_90``: median and 90 % quantile of the distance to the nearest cut, over the samples with a cut on the
-            column, in the column's units. ``rows_median``, ``rows_90``: the same as a share of the training rows.
+            Columns ``condition``, ``feature`` and ``kind``. ``chosen``, ``exact`` and ``column``: shares of the samples, as
+            in the attributes. ``moved_median``, ``moved_90``: median and 90 % quantile of the distance to the nearest
+            threshold of a sample, over the samples with a threshold on the column, in its units. ``rows_median``,
+            ``rows_90``: the same for the share of the training rows in between.
         """
         table = self.thresholds
         return pd.DataFrame(
@@ -136,13 +139,13 @@ class Stability:
         )
 
     def columns_frame(self) -> pd.DataFrame:
-        """Make a frame with one line per used column.
+        """Return a data frame with one row per column that the full fit or a sample uses.
 
         Returns
         -------
         DataFrame
-            ``column``. ``conditions``: number of conditions in the fit on all rows, 0 for a column that only samples use.
-            ``share``: share of the samples that use the column. ``mean_conditions``: mean number of conditions in these.
+            ``column``: its name. ``conditions``: number of conditions on it in the full fit. ``share``: share of the samples
+            with a condition on it. ``mean_conditions``: mean number of conditions on it in these samples.
         """
         names = self.thresholds.feature_names
         n = len(names)
@@ -162,7 +165,7 @@ class Stability:
         return frame.take(lines).reset_index(drop=True)
 
     def sentences(self) -> list[str]:
-        """Return the main results as sentences."""
+        """Return the main results as sentences: which thresholds and columns are found again, and how often."""
         chosen = self.chosen
         least, most = f"{chosen.min():.0%}", f"{chosen.max():.0%}"
         shares = least if least == most else f"{least} to {most}"
@@ -216,5 +219,8 @@ class Stability:
 
 
 def _quantile(values: Floats, q: float) -> Floats:
-    """Compute the quantile of every column without NaN; NaN for an empty column."""
+    """Compute the q-quantile of each column of an array, ignoring NaN.
+
+    The result is NaN for a column with NaN only.
+    """
     return np.array([np.quantile(known, q) if len(known := one[~np.isnan(one)]) else np.nan for one in values.T])

@@ -1,4 +1,4 @@
-"""Matching of the thresholds of two fits."""
+"""Match the thresholds of two fits: on all rows, and on a sample of them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,37 @@ Booleans = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class RankedColumn:
-    """Sorted training values of a column, with shares of rows."""
+    """The training values of a numeric column, sorted.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_values,)
+        The sorted values.
+    share : ndarray of shape (n_values + 1,)
+        Entry i is the share of the training weight of the first i values.
+    """
 
     values: Floats
     share: Floats  # one more entry than values, because it begins with 0
 
     def rank(self, at: Floats) -> NDArray[np.intp]:
-        """Count the rows up to each value."""
+        """Count, for each number in ``at``, the training values that are at most this number."""
         return np.searchsorted(self.values, at, side="right")
 
 
 class Match(NamedTuple):
-    """Matches of the full fit's thresholds in another fit."""
+    """Which thresholds of the full fit another fit has too. One entry per threshold.
+
+    Attributes
+    ----------
+    same : ndarray of bool
+        Whether the other fit has the same condition. Two numeric thresholds are the same if no training row separates them.
+    rows : ndarray of float
+        Share of the training rows between a numeric threshold and the nearest one of the other fit on the same column. NaN
+        if there is none.
+    distance : ndarray of float
+        Difference between these two thresholds, in the units of the column.
+    """
 
     same: Booleans  # no training row separates the two
     rows: Floats  # share of the training rows between it and the nearest cut of its column; NaN if there is none
@@ -36,7 +55,7 @@ class Match(NamedTuple):
 
 
 class Matcher:
-    """Match the thresholds of a full fit with the thresholds of other fits.
+    """Matches the thresholds of a fit on all rows with the thresholds of other fits.
 
     Parameters
     ----------
@@ -55,12 +74,12 @@ class Matcher:
         self._ranked = {j: _ranked(encoded[:, j], weight) for j in cut_columns}
 
     def __call__(self, other: ThresholdTable) -> Match:
-        """Match each threshold with the thresholds of another fit.
+        """Find for each threshold of the full fit the best match in another fit.
 
         Parameters
         ----------
         other : ThresholdTable
-            Thresholds on the same columns. It may lack categories.
+            Thresholds of the other fit, on the same columns. Some categories may be unknown to it.
         """
         n = len(self.table)
         same, rows, distance = np.zeros(n, dtype=bool), np.full(n, np.nan), np.full(n, np.nan)
@@ -87,7 +106,7 @@ class Matcher:
 
 
 def _ranked(values: Floats, weight: Floats) -> RankedColumn:
-    """Rank the values, without missing values and rows of weight 0."""
+    """Sort the values of a column, without missing values and rows with weight 0."""
     counted = (weight > 0) & ~np.isnan(values)
     order = np.argsort(values[counted], kind="stable")
     share = np.concatenate([[0.0], np.cumsum(weight[counted][order])]) / weight.sum()
@@ -95,9 +114,17 @@ def _ranked(values: Floats, weight: Floats) -> RankedColumn:
 
 
 def _nearest(mine: Floats, theirs: Floats, column: RankedColumn) -> tuple[Booleans, Floats, Floats]:
-    """Find the nearest of other sorted cuts, by the rows between them.
+    """Find for each threshold in ``mine`` the nearest one in ``theirs``, which is sorted.
 
-    Ties are broken by distance.
+    The nearest threshold is the one with the fewest training rows in between. Ties are broken by the difference of the
+    values.
+
+    Returns
+    -------
+    same : ndarray of bool
+        Whether no training row lies in between.
+    rows, distance : ndarray of float
+        Share of the training rows in between, and the difference of the two thresholds.
     """
     rank, their_rank = column.rank(mine), column.rank(theirs)
     right = np.searchsorted(theirs, mine)

@@ -1,4 +1,4 @@
-"""Drift of new rows from old rows, by the bins between thresholds."""
+"""Drift: compare how new rows and old rows are spread over the bins between thresholds."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ NO_PREDICTION = "no prediction: not seen before"
 
 @dataclass(frozen=True)
 class BinShares:
-    """Old and new rows in the same bins, and their difference.
+    """How many old rows and new rows lie in each bin, and how much they differ.
 
     Attributes
     ----------
     name : str
-        The column, the condition, or ``"leaves of the tree"``.
+        What the bins divide: the name of a column, a condition, or ``"leaves of the tree"``.
     bins : tuple of str
         Names of the bins.
     reference, new : ndarray of shape (n_bins,)
-        Weight of the old and of the new rows in each bin.
-    is_unseen : ndarray of bool of shape (n_bins,)
-        Mask of the bins of unknown categories.
+        Weight of the old rows and of the new rows in each bin.
+    is_unseen : ndarray of bool, shape (n_bins,)
+        Mask of the bins for unknown categories.
 
     Notes
     -----
-    A bin that is empty on one side counts as half a row there, because the logarithm would be infinite. A bin that is empty
-    on both sides does not count.
+    If a bin has only old rows or only new rows, it is treated as if it had half a row of the other kind. Otherwise the
+    logarithm would be infinite. A bin without any row is ignored.
     """
 
     name: str
@@ -69,9 +69,9 @@ class BinShares:
 
     @property
     def contribution(self) -> Floats:
-        """Contribution of each bin to the index.
+        """Contribution of each bin to the population stability index.
 
-        It is (q − p) · ln(q / p), where p is the share of old rows and q the share of new rows.
+        It is ``(q - p) * ln(q / p)``, where p is the share of the old rows in the bin and q the share of the new rows.
         """
         is_used = self._is_used
         old, new = (np.where(is_used & (rows == 0), HALF_A_ROW, rows) for rows in (self.reference, self.new))
@@ -82,37 +82,43 @@ class BinShares:
 
     @property
     def psi(self) -> float:
-        """Population stability index, the sum of all contributions."""
+        """Population stability index: the sum of the contributions of all bins."""
         return float(self.contribution.sum())
 
     @property
     def n_bins(self) -> int:
-        """Number of bins that are not empty."""
+        """Number of bins with at least one old or new row."""
         return int(self._is_used.sum())
 
     @property
     def expected(self) -> float:
-        """Approximate mean of the index without drift: (B − 1) · (1/n + 1/m)."""
+        """Approximate mean of the index if there is no drift.
+
+        It is ``(B - 1) * (1/n + 1/m)`` for B bins, n old rows and m new rows.
+        """
         return (self.n_bins - 1) * self._noise
 
     @property
     def p_value(self) -> float:
-        """Approximate p-value of the index without drift; NaN for a single bin."""
+        """Approximate probability of an index at least as large if there is no drift.
+
+        It is NaN for a single bin.
+        """
         return float(chi2.sf(self.psi / self._noise, self.n_bins - 1)) if self.n_bins > 1 else float("nan")
 
     @property
     def by_chance(self) -> float:
-        """Approximate 95 % quantile of the index without drift."""
+        """Approximate 95 % quantile of the index if there is no drift."""
         return float(chi2.ppf(0.95, self.n_bins - 1)) * self._noise if self.n_bins > 1 else 0.0
 
     @property
     def reading(self) -> str:
-        """Usual interpretation: ``"stable"`` below 0.1, ``"look"`` up to 0.25, ``"shifted"`` above."""
+        """Usual reading of the index: ``"stable"`` below 0.1, ``"look"`` up to 0.25, ``"shifted"`` above."""
         return "stable" if self.psi < STABLE else "look" if self.psi <= SHIFTED else "shifted"
 
     @property
     def unseen_share(self) -> float:
-        """Share of the new rows in bins of unknown categories."""
+        """Share of the new rows with a category that the thresholds do not know."""
         return float(self.new_share[self.is_unseen].sum())
 
     @property
@@ -127,13 +133,13 @@ class BinShares:
 
 @dataclass(frozen=True, repr=False)
 class Drift:
-    """Population stability index of columns, conditions and leaves.
+    """Drift between old and new rows, for each column, each condition and the leaves of a tree.
 
     Attributes
     ----------
     columns : tuple of BinShares
-        One per column with a condition, in the order of the table. The bins are the intervals between cuts, or the
-        categories that no condition separates. Missing values and unknown categories have separate bins, if there are any.
+        One per column with a condition, in the order of the table. The bins are the intervals between thresholds, or groups
+        of categories that no condition separates. Missing values and unknown categories have separate bins if they occur.
     conditions : tuple of BinShares
         One per condition, with the bins "does not hold" and "holds".
     leaves : BinShares or None
@@ -146,32 +152,33 @@ class Drift:
 
     @property
     def parts(self) -> tuple[BinShares, ...]:
-        """The columns with the largest drift first, and then the leaves."""
+        """All columns, sorted from large to small drift, and then the leaves of the tree."""
         ordered = sorted(self.columns, key=lambda one: -one.psi)
         return (*ordered, *([] if self.leaves is None else [self.leaves]))
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a frame with one line per column, with the largest drift first.
+        """Return a data frame with one row per column, sorted from large to small drift.
 
-        The last line is for the leaves of the tree.
+        If there is a tree, the last row is about its leaves.
 
         Returns
         -------
         DataFrame
-            ``column``. ``bins``: number of bins with a row. ``psi``: the index. ``expected``: its approximate mean without
-            drift. ``p_value``: its approximate p-value without drift. ``reading``: its usual interpretation. ``unseen``:
-            share of the new rows with an unknown category.
+            ``column``: its name. ``bins``: number of bins with at least one row. ``psi``: the population stability index.
+            ``expected``: approximate mean of the index if there is no drift. ``p_value``: approximate probability of an
+            index at least as large if there is no drift. ``reading``: its usual interpretation. ``unseen``: share of the new
+            rows with an unknown category.
         """
         return _frame(self.parts, "column")
 
     def conditions_frame(self) -> pd.DataFrame:
-        """Make a frame with one line per condition.
+        """Return a data frame with one row per condition.
 
         Returns
         -------
         DataFrame
-            As :meth:`to_frame`, with ``reference`` and ``new``, the shares of rows for which the condition holds. An unknown
-            category is in no set.
+            Like :meth:`to_frame`, and ``reference`` and ``new``: the shares of the old and of the new rows for which the
+            condition holds. No condition holds for an unknown category.
         """
         frame = _frame(self.conditions, "condition").drop(columns=["bins", "unseen"])
         frame.insert(1, "reference", [float(one.reference_share[1]) for one in self.conditions])
@@ -179,13 +186,14 @@ class Drift:
         return frame
 
     def bins_frame(self) -> pd.DataFrame:
-        """Make a frame with one line per bin.
+        """Return a data frame with one row per bin.
 
         Returns
         -------
         DataFrame
-            ``column`` and ``bin``. ``reference`` and ``new``: shares of the old and of the new rows. ``contribution``: the
-            bin's part of the index. ``note``: ``"not seen before"`` for unknown categories, or where the bin is empty.
+            ``column`` and ``bin``: their names. ``reference`` and ``new``: shares of the old and of the new rows in the bin.
+            ``contribution``: what the bin adds to the index. ``note``: ``"not seen before"`` for unknown categories, or
+            which rows the bin has none of.
         """
         lines = [
             {"column": one.name, "bin": name, "reference": p, "new": q, "contribution": term, "note": _note(p, q, unseen)}
@@ -202,7 +210,7 @@ class Drift:
         return pd.DataFrame(lines, columns=["column", "bin", "reference", "new", "contribution", "note"])
 
     def sentences(self) -> list[str]:
-        """Return the main results as sentences."""
+        """Return the main results as sentences: which columns have drifted, and by how much."""
         counts = {word: sum(one.reading == word for one in self.columns) for word in ("stable", "look", "shifted")}
         old, new = (float(rows.sum()) for rows in (self.columns[0].reference, self.columns[0].new))
         texts = [
@@ -251,25 +259,27 @@ def drift(
     sample_weight: ArrayLike | None = None,
     sample_weight_new: ArrayLike | None = None,
 ) -> Drift:
-    """Compare new rows with old rows, bin by bin.
+    """Compare new rows with old rows by the population stability index.
 
-    The bins of a column are the intervals between its thresholds. Let p be a bin's share of the old rows and q its share
-    of the new rows. The population stability index is the sum of (q − p) · ln(q / p) over the bins.
+    The bins of a column are the intervals between its thresholds. Let p be the share of the old rows in a bin, and q the
+    share of the new rows. The population stability index is the sum of ``(q - p) * ln(q / p)`` over all bins.
 
     Parameters
     ----------
     table : ThresholdTable, fitted discretizer, or fitted FCCAClassifier
-        For a classifier, the leaves of the tree are compared as well.
+        The thresholds that define the bins. For a classifier, the leaves of its tree are used as bins too.
     X_reference : array-like or data frame of shape (n_rows, n_features)
         The old rows, such as the training rows.
     X_new : array-like or data frame of shape (n_new_rows, n_features)
         The new rows. Missing values are allowed in every column. Unknown categories have a separate bin.
     sample_weight, sample_weight_new : array-like of shape (n_rows,), optional
-        Weights of old and new rows. A row of weight 2 counts twice, so the sum of weights counts as the number of rows.
+        Weights of the old and of the new rows. A row with weight 2 counts like two equal rows, so the sum of the weights is
+        used as the number of rows.
 
     Returns
     -------
     Drift
+        The index of each column and condition, and of the leaves of the tree.
 
     See Also
     --------
@@ -277,15 +287,16 @@ def drift(
 
     Notes
     -----
-    An index below 0.1 is usually interpreted as stable, up to 0.25 as a change to look at, and above as a shift (Siddiqi,
-    Credit Risk Scorecards, 2006; Lewis, An Introduction to Credit Scoring, 1994). This reading ignores the number of rows.
+    An index below 0.1 is usually interpreted as stable, up to 0.25 as a change to look at, and above 0.25 as a shift
+    (Siddiqi, Credit Risk Scorecards, 2006; Lewis, An Introduction to Credit Scoring, 1994). This reading ignores the number
+    of rows.
 
-    Consider B bins, n old rows and m new rows without drift. The index is then about (1/n + 1/m) times a chi-square
-    variable with B − 1 degrees of freedom (Yurdakul, Statistical Properties of Population Stability Index, dissertation,
+    Consider B bins, n old rows and m new rows without drift. The index is then about ``1/n + 1/m`` times a chi-square
+    variable with ``B - 1`` degrees of freedom (Yurdakul, Statistical Properties of Population Stability Index, dissertation,
     Western Michigan University, 2018). ``expected`` is its mean, and ``p_value`` the probability of an index at least as
     large. With few rows, a large index may be chance. With many rows, a small index may be real but irrelevant. The p-values
-    are not corrected: of 20 columns without drift, one is expected to have a p-value below 0.05. If bins hold few rows, the
-    p-value is rough.
+    are not corrected for multiple tests: of 20 columns without drift, one is expected to have a p-value below 0.05. If bins
+    have few rows, the p-value is inaccurate.
 
     Examples
     --------
@@ -315,7 +326,7 @@ def drift(
 
 
 def _source(given: Any) -> tuple[ThresholdTable, FCCAClassifier | None]:
-    """Return the thresholds, and the classifier if one was given."""
+    """Return the thresholds of the given object, and the classifier if it is one."""
     tree = None
     if isinstance(given, ThresholdTable):
         table = given
@@ -330,7 +341,9 @@ def _source(given: Any) -> tuple[ThresholdTable, FCCAClassifier | None]:
             f"Expected a ThresholdTable, a fitted discretizer or a fitted FCCAClassifier, got {type_in_words(given)}."
         )
     if len(table) == 0:
-        raise InvalidInputError("There are no thresholds, so there are no bins to compare.")
+        raise InvalidInputError(
+            "The table has no thresholds, so there are no bins to compare. Give a table with at least one threshold."
+        )
     return table, tree
 
 
@@ -364,7 +377,7 @@ def _shares(
 
 
 def _without_empty(shares: BinShares, optional: Sequence[int]) -> BinShares:
-    """Remove the optional bins that are empty."""
+    """Remove the bins at the positions ``optional`` that have neither old nor new rows."""
     empty = (shares.reference == 0) & (shares.new == 0) & np.isin(np.arange(len(shares.bins)), optional)
     names = tuple(name for name, gone in zip(shares.bins, empty.tolist(), strict=True) if not gone)
     return BinShares(shares.name, names, shares.reference[~empty], shares.new[~empty], shares.is_unseen[~empty])

@@ -25,24 +25,25 @@ DATES = frozenset({"datetime64", "datetime", "date", "timedelta64", "timedelta",
 
 @dataclass(frozen=True)
 class Column:
-    """One column.
+    """One column of a table: its name, its categories, and the form that the classifier expects.
 
     Attributes
     ----------
     name : str or None
         None for a column without a name.
     categories : tuple or None
-        Labels by code. None for a column of numbers.
+        The categories in the order of their codes 0, 1, 2, …. None for a numeric column.
     missing : bool
         Whether values may be missing.
     as_category : bool
-        Whether the classifier expects labels as a pandas categorical instead of plain objects.
+        Whether the classifier expects the column as a pandas categorical instead of an array of objects.
     none_is_missing : bool
-        Whether the classifier encodes a missing label as None instead of NaN.
+        Whether the classifier expects None for a missing category instead of NaN.
     as_object : bool
-        Whether the classifier was fitted on plain objects, even if all labels are numbers.
+        Whether the classifier expects an array of objects, even if all categories are numbers.
     ignored : bool
-        Whether the classifier ignores the column. Any value is allowed, and values other than numbers are encoded as 0.
+        Whether the classifier ignores the column. Then any value is allowed. Values that are not finite numbers are encoded
+        as 0.
     """
 
     name: str | None = None
@@ -58,8 +59,8 @@ class Column:
 class Columns:
     """All columns of a table, in order.
 
-    A table is encoded as float64. Numbers stay as they are, and categories become positions in their column's
-    ``categories``. Missing values of both kinds become NaN.
+    They encode a table as an array of float64. Numbers stay unchanged. A category becomes its position in the ``categories``
+    of its column. Missing values become NaN.
 
     Examples
     --------
@@ -87,15 +88,23 @@ class Columns:
 
     @classmethod
     def numbers(cls, n: int, names: Sequence[str] | None = None, missing: bool = False) -> Columns:
-        """Create columns of numbers."""
+        """Describe ``n`` numeric columns.
+
+        Parameters
+        ----------
+        n : int
+        names : sequence of str, optional
+        missing : bool, default=False
+            Whether values may be missing.
+        """
         return cls(tuple(Column(None if names is None else str(names[j]), missing=missing) for j in range(n)))
 
     @classmethod
     def of_table(cls, X: Any) -> Columns:
-        """Describe the columns of a raw table.
+        """Describe the columns of a table that is not encoded yet.
 
-        Numeric and boolean columns are numeric; all others are categorical. A column of pandas' category dtype is
-        categorical even if its categories are numbers, and keeps their order. Other categories are sorted.
+        Columns of numbers or booleans are numeric, all others are categorical. A column of pandas' category dtype is
+        categorical even if its categories are numbers. It keeps the order of its categories. Other categories are sorted.
 
         Parameters
         ----------
@@ -106,7 +115,7 @@ class Columns:
         if table is not None:
             raw = [_RawColumn(values) for values in table.T]
         if (table is None or len(table) == 0) and not any(len(each) for each in raw):
-            raise InvalidInputError("X has no rows. Give at least one.")
+            raise InvalidInputError("X has no rows. Give at least one row.")
         found = []
         for j, each in enumerate(raw):
             if each.is_missing.all():
@@ -148,32 +157,38 @@ class Columns:
         )
 
     def for_prediction(self, used: Iterable[int]) -> Columns:
-        """Relax the columns for prediction. Values may be missing, and unused columns may hold any values."""
+        """Return columns that accept more tables, for prediction.
+
+        In the columns at the positions ``used``, values may be missing. All other columns may hold any values.
+        """
         needed = set(used)
         return Columns(
             tuple(replace(c, missing=True) if j in needed else replace(c, ignored=True) for j, c in enumerate(self.columns))
         )
 
     def label(self, j: int, code: float) -> Any:
-        """Decode a value: a category's label, the number itself, or None for a missing value."""
+        """Decode one encoded value of column ``j``.
+
+        Return the category with this code, the number itself in a numeric column, or None for a missing value.
+        """
         if np.isnan(code):
             return None
         categories = self.columns[j].categories
         return code if categories is None else categories[int(code)]
 
     def encode(self, X: Any, labels: NDArray[Any] | None = None) -> Floats:
-        """Encode a table of raw values as float64.
+        """Encode a table as float64: categories become codes, missing values become NaN.
 
         Parameters
         ----------
         X : data frame or array-like of shape (n_rows, n_features)
         labels : ndarray or None
-            Names of the rows in messages. None uses their positions.
+            Names of the rows, for error messages. None names rows by their positions.
 
         Returns
         -------
         ndarray of shape (n_rows, n_features)
-            X itself if it is already such an array.
+            X itself if it is already an array of float64 and all columns are numeric.
         """
         names = self.names if self.named else shown_names(X)
         table, raw = _split(X)
@@ -200,9 +215,9 @@ class Columns:
         return out
 
     def decode(self, table: Floats) -> Any:
-        """Decode a table into the form that a classifier expects.
+        """Decode an encoded table into the form that the classifier expects.
 
-        The result is an array if the columns have no names, and a data frame otherwise.
+        The result is a data frame if the columns have names or pandas categoricals, and an array otherwise.
         """
         if not self.named and not self.has_categories:
             return table
@@ -237,7 +252,7 @@ class Columns:
 
 
 def _index(labels: tuple[Any, ...]) -> pd.Index[Any]:
-    """Build a pandas index of unchanged labels: 1 stays an integer next to 2.5."""
+    """Build a pandas index of categories that keeps their types: 1 stays an integer next to 2.5."""
     index = pd.Index(list(labels), tupleize_cols=False)
     same = all(type(a) is type(_plain(b)) for a, b in zip(index.tolist(), labels, strict=True))
     return index if same else pd.Index(list(labels), dtype=object, tupleize_cols=False)
@@ -252,7 +267,7 @@ def _plain(label: Any) -> Any:
 
 
 class _RawColumn:
-    """One column of the given table."""
+    """The values of one column as the user gave them, before encoding."""
 
     def __init__(self, values: Any) -> None:
         self.values = values
@@ -271,7 +286,7 @@ class _RawColumn:
 
     @cached_property
     def kind(self) -> str:
-        """The kind of values, as pandas infers it."""
+        """The type of the values in the words of ``pandas.api.types.infer_dtype``."""
         if pd.api.types.is_bool_dtype(self.values.dtype) and not self.is_categorical:
             return "boolean"
         if pd.api.types.is_complex_dtype(self.values.dtype):
@@ -293,7 +308,10 @@ class _RawColumn:
         return np.array([not isinstance(value, real) for value in self.values], dtype=np.bool_) & ~self.is_missing
 
     def numbers(self, name: str, rows: NDArray[Any] | None) -> Floats:
-        """Convert the values to numbers. Raise an error that names other values."""
+        """Convert the values to float64. Raise an error that names values which are not numbers.
+
+        ``name`` and ``rows`` are the names of the column and of the rows in the error message.
+        """
         if self.is_categorical:
             return _RawColumn(np.asarray(self.values, dtype=object)).numbers(name, rows)
         if not self.is_number:
@@ -312,7 +330,10 @@ class _RawColumn:
 
     @cached_property
     def _factorized(self) -> tuple[NDArray[np.intp], list[Any]]:
-        """Position of each value in the list of distinct values; -1 for missing values."""
+        """The position of each row's value among the distinct values, and the distinct values.
+
+        The position of a missing value is -1.
+        """
         if self.is_categorical:
             given = self.values.cat if isinstance(self.values, pd.Series) else self.values
             return np.asarray(given.codes, dtype=np.intp), [_plain(label) for label in given.categories.tolist()]
@@ -320,7 +341,10 @@ class _RawColumn:
         return np.asarray(positions), [_plain(label) for label in distinct.tolist()]
 
     def labels(self, name: str) -> tuple[Any, ...]:
-        """Return the distinct labels, sorted unless a category dtype gives their order."""
+        """Return the distinct categories, sorted unless pandas' category dtype gives their order.
+
+        ``name`` is the name of the column in error messages.
+        """
         if self.is_categorical:
             return tuple(self._factorized[1])
         if self.kind in DATES or self.kind == "complex":
@@ -331,7 +355,17 @@ class _RawColumn:
             raise _no_labels(name) from error
 
     def codes(self, codes: dict[Any, int], name: str, rows: NDArray[Any] | None) -> Floats:
-        """Encode the values with known labels. Raise an error that names unknown labels."""
+        """Encode the categories as numbers. Raise an error that names unknown categories.
+
+        Parameters
+        ----------
+        codes : dict
+            Code of each known category.
+        name : str
+            Name of the column in error messages.
+        rows : ndarray or None
+            Names of the rows in error messages.
+        """
         try:
             positions, distinct = self._factorized
             code = np.array([codes.get(label, -1) for label in distinct] + [np.nan], dtype=np.float64)
@@ -366,7 +400,10 @@ def _listed_labels(labels: list[Any]) -> str:
 
 
 def _split(X: Any) -> tuple[Floats | None, list[_RawColumn]]:
-    """Convert numbers to float64; split any other table into columns."""
+    """Convert a table of numbers to float64, or split any other table into its columns.
+
+    Return the array and an empty list, or None and the list of columns.
+    """
     if isinstance(X, pd.DataFrame):
         if all(_plain_numbers(dtype) for dtype in X.dtypes):
             return float_table(X), []
@@ -387,18 +424,18 @@ def _split(X: Any) -> tuple[Floats | None, list[_RawColumn]]:
 
 
 def _plain_numbers(dtype: Any) -> bool:
-    """Return True for number types that scikit-learn converts to a dense table."""
+    """Return True for number types that scikit-learn converts to a dense array of float64."""
     numbers = pd.api.types.is_numeric_dtype(dtype) and not isinstance(dtype, pd.SparseDtype)
     return numbers and not pd.api.types.is_complex_dtype(dtype)
 
 
 def _column_of(values: pd.Series[Any]) -> Any:
-    """Return a pandas column, or its array if the dtype is object."""
+    """Return a pandas column, or its values as an array if its dtype is object."""
     return values.to_numpy() if values.dtype == object else values
 
 
 def _polars_column(values: Any) -> Any:
-    """Convert a polars column for pandas; null and NaN both become missing."""
+    """Convert a polars column to values that pandas can read; null and NaN become missing values."""
     kind = type(values.dtype).__name__
     if values.dtype.is_numeric() or kind == "Boolean":
         import polars as pl

@@ -1,4 +1,4 @@
-"""Rows that a black box can predict."""
+"""Find the rows that a fitted black box can predict."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ from fcca.tables._columns import Columns
 
 
 def known_rows(columns: Columns | None, X: Any) -> NDArray[np.bool_]:
-    """Return a mask of the rows without unknown categories and unexpected missing values."""
+    """Return a mask of the rows that a black box fitted on ``columns`` can predict.
+
+    These rows have no unknown category, and no missing value in a column that must not have one.
+
+    Parameters
+    ----------
+    columns : Columns or None
+        The columns as in the training table. None allows no missing value, and any category.
+    X : array-like or data frame of shape (n_rows, n_features)
+    """
     frame = _as_frame(X)
     is_missing = frame.isna().to_numpy(dtype=np.bool_)
     if columns is None:

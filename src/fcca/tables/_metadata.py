@@ -1,4 +1,4 @@
-"""Metadata routing: further arguments of ``fit`` that reach a part of an estimator."""
+"""Metadata routing: pass further arguments of ``fit`` on to the estimator that requested them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from sklearn.utils.validation import _check_method_params
 
 
 def routed_metadata(owner: Any, part: str, metadata: Mapping[str, Any], X: Any, sample_weight: Any) -> dict[str, Any]:
-    """Return the metadata that a part requested, without rows of weight 0.
+    """Return the further arguments of ``fit`` that an inner estimator requested.
+
+    Entries for rows with weight 0 are removed, because these rows are left out of the fit.
 
     Parameters
     ----------
     owner : estimator
-        Estimator that routes metadata.
+        Estimator that contains the inner estimator and routes metadata to it.
     part : str
-        Name of the part in ``get_metadata_routing``.
+        Name of the inner estimator in ``owner.get_metadata_routing()``.
     metadata : mapping of str to object
         Arguments of ``owner.fit`` besides X, y and sample_weight.
     X : array-like or data frame of shape (n_rows, n_features)

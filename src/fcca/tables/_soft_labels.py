@@ -1,4 +1,4 @@
-"""Soft labels: a probability of every class per row."""
+"""Soft labels: each row has a probability of every class, instead of one label."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ UNITS = 16
 
 @dataclass(frozen=True)
 class SoftLabels:
-    """A probability of every class per row.
+    """Soft labels: a probability of every class for each row, rounded to multiples of 1/16.
 
     Attributes
     ----------
     weight : ndarray of shape (n_rows, n_classes)
-        Weight of each class in each row, in units of 1/16 row.
+        Weight of each class in each row. A row with weight 1 has 16 units, divided among the classes.
     n_rows : ndarray of shape (n_rows,)
-        Number of equal rows that each stands for.
+        Number of equal rows that each row stands for.
     """
 
     weight: Floats
@@ -34,11 +34,12 @@ class SoftLabels:
 
     @classmethod
     def of(cls, probability: Floats, sample_weight: Floats | None = None) -> SoftLabels:
-        """Round probabilities to whole units, the sum of each row to a row.
+        """Round probabilities to multiples of 1/16 that still sum to 1 in each row.
 
         Parameters
         ----------
         probability : ndarray of shape (n_rows, n_classes)
+            Class probabilities, for example of a black box.
         sample_weight : ndarray of shape (n_rows,), optional
         """
         exact = np.round(probability * UNITS, 6)  # the last digits may differ between equal sums
@@ -57,18 +58,18 @@ class SoftLabels:
 
     @property
     def total(self) -> float:
-        """Weight of all rows."""
+        """Total weight of all rows."""
         return float(self.weight.sum() / UNITS)
 
     def class_weights(self, rows: NDArray[np.intp]) -> Floats:
-        """Sum the weight of each class in some rows."""
+        """Sum the weight of each class over the rows at the positions ``rows``."""
         found: Floats = self.weight[rows].sum(axis=0) / UNITS
         return found
 
     def rows(self, kept: NDArray[np.bool_] | NDArray[np.intp]) -> SoftLabels:
-        """Return the soft labels of some rows."""
+        """Return the soft labels of the rows in ``kept``, a mask or an array of positions."""
         return SoftLabels(self.weight[kept], self.n_rows[kept])
 
     def times(self, factor: Floats) -> SoftLabels:
-        """Multiply the weight of each class by a factor."""
+        """Multiply the weight of each class by its entry in ``factor``."""
         return replace(self, weight=self.weight * factor)

@@ -1,4 +1,4 @@
-"""Checks of a table: column names, values, and the columns that a model expects."""
+"""Checks of a table that the user gives: column names, finite values, and expected columns."""
 
 from __future__ import annotations
 
@@ -21,16 +21,19 @@ ROWS_SHOWN = 5
 
 
 def check_column_names(X: Any, *, numbers: bool = False) -> None:
-    """Check column names: unique strings, or pandas' default numbers 0, 1, 2, ….
+    """Check that the column names of a table are unique strings.
+
+    The numbers 0, 1, 2, …, which pandas gives to columns without names, are accepted too. A table without column names
+    always passes.
 
     Parameters
     ----------
     X : array-like or data frame
     numbers : bool, default=False
-        Whether all names may be whole numbers.
+        Whether to accept other whole numbers too, if every column name is one.
     """
     if type(X).__name__ == "LazyFrame":
-        raise InvalidInputError("X is a LazyFrame, which has no values yet. Give X.collect().")
+        raise InvalidInputError("X is a LazyFrame, whose values are not computed yet. Give X.collect().")
     columns = getattr(X, "columns", None)
     if columns is None:
         return
@@ -44,23 +47,34 @@ def check_column_names(X: Any, *, numbers: bool = False) -> None:
             )
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
-        raise InvalidInputError(f"Column names must be unique; repeated: {', '.join(map(repr, repeated))}.")
+        raise InvalidInputError(
+            f"Column names must be unique; repeated: {', '.join(map(repr, repeated))}. Rename or remove these columns."
+        )
 
 
 def column_names(X: Any) -> list[str] | None:
-    """Return the names of a table's columns or a row's entries; None if unnamed."""
+    """Return the column names of a table, or the names in the index of a Series.
+
+    Return None if there are no names, or only the numbers 0, 1, 2, … that pandas gives to columns without names.
+    """
     names = _own_names(X)
     return None if names is None or _nobody_named(names) else [str(name) for name in names]
 
 
 def shown_names(X: Any) -> list[str] | None:
-    """Return column names for messages, including pandas' numbers; None if unnamed."""
+    """Return the column names to show in messages; None if there are none.
+
+    In contrast to :func:`column_names`, the numbers 0, 1, 2, … that pandas gives are returned too.
+    """
     names = _own_names(X)
     return None if names is None else [str(name) for name in names]
 
 
 def _own_names(X: Any) -> list[Any] | None:
-    """Return the names if they are all strings or all numbers."""
+    """Return the column names if they are all strings or all whole numbers; None otherwise.
+
+    For a Series, the names in its index are used.
+    """
     given = getattr(X, "index" if isinstance(X, pd.Series) else "columns", None)
     names = [] if given is None else list(given)
     return names if names and (all(isinstance(name, str) for name in names) or _are_numbers(names)) else None
@@ -71,12 +85,12 @@ def _are_numbers(names: Sequence[Any]) -> bool:
 
 
 def _nobody_named(names: Sequence[Any]) -> bool:
-    """Return True for 0, 1, 2, …, pandas' default column names."""
+    """Return True if the names are the default names of pandas: 0, 1, 2, …."""
     return list(names) == list(range(len(names)))
 
 
 def float_table(X: Any) -> Floats:
-    """Convert X to a table of float64."""
+    """Convert X to a two-dimensional array of float64; NaN and infinity are allowed."""
     try:
         table: Floats = check_array(
             X,
@@ -95,9 +109,20 @@ def float_table(X: Any) -> Floats:
 def check_values(
     table: Floats, names: Sequence[str] | None, labels: NDArray[Any] | None, missing: NDArray[np.bool_] | None = None
 ) -> None:
-    """Check that values are finite, or missing in columns that allow it."""
+    """Check that all values are finite, except for missing values in columns that allow them.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_rows, n_features)
+    names : sequence of str or None
+        Names of the columns, for error messages.
+    labels : ndarray or None
+        Names of the rows, for error messages.
+    missing : ndarray of bool or None
+        Mask of the columns that allow missing values. None allows them nowhere.
+    """
     if len(table) == 0:
-        raise InvalidInputError("X has no rows. Give at least one.")
+        raise InvalidInputError("X has no rows. Give at least one row.")
     if np.isfinite(table).all():
         return
     is_missing = np.isnan(table)
@@ -117,12 +142,22 @@ def check_values(
 
 
 def called(names: Sequence[str] | None, j: int) -> str:
-    """Return the name of a column for messages."""
+    """Return the name of column ``j`` for messages: its quoted name, or its position."""
     return repr(names[j]) if names is not None else str(j)
 
 
 def listed_rows(rows: NDArray[np.intp], labels: NDArray[Any] | None) -> str:
-    """Return the names of some rows for messages. For many rows, only the first few are named."""
+    """Name rows for a message, such as ``rows 3, 8``.
+
+    Of many rows, only the first few are named.
+
+    Parameters
+    ----------
+    rows : ndarray of int
+        Positions of the rows to name.
+    labels : ndarray or None
+        Names of all rows of the table. None names rows by their positions.
+    """
     shown = ", ".join(str(row if labels is None else labels[row]) for row in rows[:ROWS_SHOWN].tolist())
     more = "" if len(rows) <= ROWS_SHOWN else f", … ({len(rows)} rows)"
     return f"row{'s' if len(rows) > 1 else ''} {shown}{more}"
@@ -137,7 +172,9 @@ def check_columns(
     table: str = "X",
     knower: str = "the classifier was fitted on",
 ) -> None:
-    """Check a table's column names, or only their number if there are no names.
+    """Check that a table has the expected columns in the expected order.
+
+    If the table or the expected columns have no names, only the number of columns is compared.
 
     Parameters
     ----------
@@ -146,11 +183,13 @@ def check_columns(
     n : int
         Number of columns of the table.
     known : sequence of str or None
-        Expected column names.
+        Expected column names; None if they are not known.
     n_known : int
         Expected number of columns.
-    table, knower : str
-        Names in the message of the table and of the owner of the expected columns.
+    table : str, default="X"
+        Name of the table in the error message.
+    knower : str, default="the classifier was fitted on"
+        Begin of a sentence on the expected columns, for the error message.
     """
     if known is None or names is None:
         if n != n_known:
@@ -172,8 +211,8 @@ def check_columns(
         )
     at = next(j for j, (given, expected) in enumerate(zip(names, known, strict=True)) if given != expected)
     raise InvalidInputError(
-        f"{table} has the right columns in another order: column {at} is {names[at]!r}, but {knower} {known[at]!r} in "
-        "this place. Reorder the columns, for example with X[list(names)]."
+        f"{table} has the right columns in another order: column {at} is {names[at]!r}, but {knower} {known[at]!r} at "
+        f"this position. Reorder the columns: {_listed(known)}."
     )
 
 

@@ -1,4 +1,4 @@
-"""The rows that a classifier was fitted on."""
+"""The training rows with their labels and weights, without rows of weight 0."""
 
 from __future__ import annotations
 
@@ -16,7 +16,18 @@ Floats = NDArray[np.float64]
 
 
 class TrainingTable(NamedTuple):
-    """The training rows of a classifier, without rows of weight 0."""
+    """The training rows with their labels and weights, without rows of weight 0.
+
+    Attributes
+    ----------
+    X : array-like or data frame of shape (n_rows, n_features)
+    y : ndarray of shape (n_rows,)
+        Labels.
+    sample_weight : ndarray of shape (n_rows,) or None
+        Weights. None if no weights were given.
+    rows : ndarray of shape (n_rows,)
+        Positions of these rows in the table that was given to ``fit``.
+    """
 
     X: Any
     y: NDArray[Any]
@@ -25,7 +36,15 @@ class TrainingTable(NamedTuple):
 
 
 def weighted_rows(X: Any, y: Any, sample_weight: ArrayLike | None) -> TrainingTable:
-    """Check X, y and weights, and remove rows of weight 0."""
+    """Check X, y and the weights, and remove rows with weight 0.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_rows, n_features)
+    y : array-like of shape (n_rows,)
+        Labels.
+    sample_weight : array-like of shape (n_rows,) or None
+    """
     try:
         y = column_or_1d(y)
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Exact scaling of columns in any unit, by powers of two."""
+"""Scale columns by powers of two, so that their units do not matter."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ LARGEST_EXPONENT = 90
 class PowerOfTwoScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Scale columns by powers of two to a range near 1.
 
-    scikit-learn's trees treat values closer than 1e-7 as equal, and its scalers treat ranges below 1e-15 as constant.
-    Multiplying by a power of two is exact, so a classifier after this scaler does not depend on the units. The scale is
-    the range of the middle half of the distinct values, so a single huge value has little effect on it.
-    Missing values stay missing.
+    scikit-learn's trees treat values closer than 1e-7 as equal, and its scalers treat ranges below 1e-15 as constant. After
+    this scaler, a classifier does not depend on the units of the columns. Multiplying by a power of two is exact. The factor
+    is computed from the middle half of the distinct values, so a single huge value has little effect on it. Missing values
+    stay missing.
 
     Attributes
     ----------
     scale_ : ndarray of shape (n_features,)
-        The factors.
+        The factor of each column, a power of two.
     """
 
     def __sklearn_tags__(self) -> Any:
@@ -32,7 +32,7 @@ class PowerOfTwoScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the factors."""
+        """Compute the factor of each column from the values in X. ``y`` is ignored."""
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         with np.errstate(over="ignore"):
             # These functions skip missing values.
@@ -45,7 +45,7 @@ class PowerOfTwoScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Multiply."""
+        """Multiply each column by its factor."""
         check_is_fitted(self)
         scaled: NDArray[np.float64] = (
             validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite="allow-nan") * self.scale_
@@ -54,7 +54,10 @@ class PowerOfTwoScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def _middle_half(column: NDArray[np.float64]) -> float:
-    """Return the range of the middle half of the distinct values; 1 for a single value."""
+    """Return the range of the middle half of the distinct values of a column.
+
+    Return 1 if the column has a single value.
+    """
     values = np.unique(column[~np.isnan(column)])
     if len(values) < 2:
         return 1.0

@@ -1,4 +1,7 @@
-"""Row weights: a row of weight 2 counts twice, a row of weight 0 is left out."""
+"""Row weights.
+
+A row with weight 2 counts like two equal rows, and a row with weight 0 is left out.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,26 @@ from fcca.exceptions import InvalidInputError
 
 
 def check_weights(sample_weight: ArrayLike | None, n_rows: int, *, may_all_be_0: bool = False) -> NDArray[np.float64]:
-    """Check the weights: finite, not negative, one per row, not all 0. None means 1."""
+    """Check that weights are finite, not negative and not all 0, with one weight per row.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_rows,), float or None
+        A single number is the weight of every row. None gives all rows the weight 1.
+    n_rows : int
+    may_all_be_0 : bool, default=False
+        Whether to accept weights that are all 0.
+
+    Returns
+    -------
+    ndarray of float, shape (n_rows,)
+    """
     if sample_weight is None:
         return np.ones(n_rows)
     try:
         weight = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"sample_weight must be numbers: {error}.") from error
+        raise InvalidInputError(f"sample_weight must be a list of numbers: {error}.") from error
     if weight.ndim == 0:
         weight = np.full(n_rows, weight)
     if weight.shape != (n_rows,):
@@ -26,7 +42,7 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int, *, may_all_be_0:
         )
     if not np.isfinite(weight).all() or (weight < 0).any():
         raise InvalidInputError(
-            "sample_weight must be finite; negative values in data passed to sample_weight are not allowed."
+            "sample_weight must be finite. Negative values in data passed to sample_weight are not allowed."
         )
     with np.errstate(over="ignore"):
         if not np.isfinite(weight.sum()):
@@ -37,6 +53,9 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int, *, may_all_be_0:
 
 
 def heaviest_label(y: NDArray[np.generic], weight: NDArray[np.float64] | None = None) -> Any:
-    """Return the label with the largest total weight, the first one in a tie."""
+    """Return the label with the largest total weight; in a tie, the first in sorted order.
+
+    ``weight`` has one weight per row. None gives all rows the weight 1.
+    """
     labels, code = np.unique(y, return_inverse=True)
     return labels.tolist()[int(np.bincount(code.ravel(), weights=weight).argmax())]

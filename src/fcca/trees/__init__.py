@@ -1,4 +1,4 @@
-"""Decision trees that are provably optimal."""
+"""Decision trees that are proven to be optimal on the training rows."""
 
 from fcca.trees._answers import TreeAnswersMixin as TreeAnswersMixin
 from fcca.trees._criteria import (

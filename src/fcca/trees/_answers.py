@@ -1,4 +1,4 @@
-"""Predictions and rules of a fitted tree."""
+"""Methods that all fitted trees share: predictions, rules, and conversion to scikit-learn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ ACCEPTED_TYPES = (np.float64, np.uint8, np.int8, np.bool_)
 
 
 class TreeAnswersMixin:
-    """Predictions, rules and conversion of the tree ``_structure``, which is in the units of X."""
+    """Methods of a fitted tree: predictions, rules, and conversion to scikit-learn.
+
+    A subclass gives the tree as ``_structure``. Its nodes test the columns of X.
+    """
 
     classes_: NDArray[Any]
     n_features_in_: int
@@ -28,32 +31,68 @@ class TreeAnswersMixin:
 
     @property
     def _columns(self) -> Columns | None:
-        """Columns with categories and missing values; None if all are plain numbers."""
+        """Descriptions of the columns of X; None if all columns are numeric without missing values."""
         return None
 
     def _checked_table(self, X: Any) -> NDArray[Any]:
-        """Convert X to numbers that the nodes can test."""
+        """Check X and convert it to an array of numbers that the nodes can test."""
         table: NDArray[Any] = validate_data(self, X, dtype=ACCEPTED_TYPES, reset=False)
         return table
 
     def apply(self, X: Any) -> NDArray[np.int64]:
-        """Return the leaf of every row."""
+        """Return the number of the leaf that each row of X reaches.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of int, shape (n_rows,)
+            Position of the leaf among the nodes of the tree.
+        """
         check_is_fitted(self)
         return self._structure.leaf_of(self._checked_table(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the class probabilities of a row's leaf: ``(weight + ½) / (total weight + ½ · classes)``."""
+        """Return the class probabilities of each row, in the order of ``classes_``.
+
+        The probability of class k is ``(w_k + 1/2) / (n + K/2)``. Here ``w_k`` is the training weight of class k in the leaf
+        that the row reaches. The weight of all ``K`` classes in this leaf is ``n``.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         leaves = self.apply(X)
         return self._structure.probability[leaves]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class with the largest weight in each row's leaf."""
+        """Predict the class with the largest training weight in the leaf of each row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Labels.
+        """
         heaviest = self.predict_proba(X).argmax(axis=1)
         answers: NDArray[Any] = self.classes_[heaviest]
         return answers
 
     def rules(self) -> list[str]:
-        """Return one line per leaf, such as ``"LSTAT ≤ 9.725 and RM > 6.94 → 1 (0.97)"``."""
+        """Return the rule of each leaf, such as ``"LSTAT ≤ 9.725 and RM > 6.94 → 1 (0.97)"``.
+
+        A rule has the conditions on the path to the leaf and the predicted class. The number is the share of this class in
+        the training weight of the leaf.
+        """
         check_is_fitted(self)
         names = [str(name) for name in _check_feature_names_in(self)]
         return self._structure.rules(names, self.classes_, self._columns)
@@ -61,8 +100,8 @@ class TreeAnswersMixin:
     def to_sklearn(self) -> DecisionTreeClassifier:
         """Convert to a fitted DecisionTreeClassifier, for ``plot_tree``, dtreeviz or shap.
 
-        Its predictions are the same, except that scikit-learn's trees cast X to 32-bit floats first. A value very close to
-        a threshold may go to the other side.
+        It predicts the same classes, with one exception: scikit-learn's trees cast X to 32-bit floats before comparing. So a
+        value very close to a threshold may end up on the other side of it.
         """
         check_is_fitted(self)
         return self._structure.to_sklearn(self.classes_, self.n_features_in_, getattr(self, "feature_names_in_", None))

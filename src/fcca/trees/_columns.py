@@ -1,4 +1,4 @@
-"""Yes/no questions on the columns of a table."""
+"""The tests ``x > threshold`` that the nodes of a tree can use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,18 @@ ROWS_PER_CHUNK = 65_536
 
 @dataclass(frozen=True)
 class Questions:
-    """Questions ``x[feature] > threshold``, with a 0 or 1 per training row."""
+    """The questions ``x[feature] > threshold`` that a tree may ask, and their answers.
+
+    Attributes
+    ----------
+    feature : ndarray of shape (n_questions,)
+        Position of the column that a question is on.
+    threshold : ndarray of shape (n_questions,)
+    answers : ndarray of shape (n_rows, n_questions)
+        1 if the answer for a training row is yes, 0 if it is no.
+    at_midpoints : bool
+        Whether some columns have values other than 0 and 1. Then every column is split at all midpoints between its values.
+    """
 
     feature: NDArray[np.int32]
     threshold: Floats
@@ -28,7 +39,10 @@ class Questions:
 
 
 def questions(X: NDArray[Any], n_classes: int) -> Questions:
-    """Return one question per 0/1 column, and one per midpoint between neighbouring values of other columns."""
+    """List the questions that a tree may ask, and answer them for all rows.
+
+    A column of 0 and 1 gives one question. Any other column gives one question per midpoint between neighbouring values.
+    """
     answers = _zeros_and_ones(X)
     if answers is not None:
         n = X.shape[1]
@@ -46,7 +60,7 @@ def questions(X: NDArray[Any], n_classes: int) -> Questions:
 
 
 def _zeros_and_ones(X: NDArray[Any]) -> NDArray[np.uint8] | None:
-    """Convert X to bytes; None if it holds values other than 0 and 1."""
+    """Convert a table of 0 and 1 to bytes; return None if X has other values."""
     if X.dtype == np.bool_:
         return np.ascontiguousarray(X).view(np.uint8)
     if X.dtype in (np.uint8, np.int8):
@@ -72,6 +86,6 @@ def _check_number(n: int, n_classes: int) -> None:
     if n > MOST_QUESTIONS or 16 * planes * n * n > MOST_BYTES:
         most = min(MOST_QUESTIONS, int((MOST_BYTES / (16 * planes)) ** 0.5))
         raise InvalidInputError(
-            f"The columns of X allow {n} questions, more than the {most} that can be searched with {n_classes} classes. "
-            "Binarize the columns at fewer thresholds first, for example with FCCADiscretizer."
+            f"The columns of X can be split at {n} thresholds, but with {n_classes} classes the search accepts at most "
+            f"{most}. Binarize the columns at fewer thresholds first, for example with FCCADiscretizer."
         )

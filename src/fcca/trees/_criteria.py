@@ -1,4 +1,4 @@
-"""Criteria of a tree: the cost of a leaf, and the default penalty per leaf."""
+"""The criteria that a tree minimizes: the cost of a leaf, and the default penalty per leaf."""
 
 from __future__ import annotations
 
@@ -25,22 +25,24 @@ ROWS_PER_LEAF = 10.0
 
 
 def smoothed_probability(weight: Floats) -> Floats:
-    """Return the smoothed class probabilities of nodes with these class weights.
+    """Compute smoothed class probabilities: ``(weight + 1/2) / (total weight + n_classes / 2)``.
 
     Parameters
     ----------
     weight : ndarray of shape (..., n_classes)
+        Training weight of each class in one node or in several nodes.
     """
     probability: Floats = (weight + PRIOR) / (weight.sum(axis=-1, keepdims=True) + PRIOR * weight.shape[-1])
     return probability
 
 
 def leaf_cost(weight: Floats, criterion: str) -> Floats:
-    """Return the cost of leaves with these class weights.
+    """Compute the cost of leaves from the weights of their classes.
 
     Parameters
     ----------
     weight : ndarray of shape (..., n_classes)
+        Training weight of each class in one leaf or in several leaves.
     criterion : str
         One of ``CRITERIA``.
     """
@@ -64,17 +66,20 @@ def leaf_cost(weight: Floats, criterion: str) -> Floats:
 def default_leaf_price(criterion: str, n_classes: int, n_conditions: int, *, is_soft: bool = False) -> float:
     """Return the default penalty per leaf, in units of the criterion.
 
-    It is the description length of a leaf: the logarithm of ``n_conditions``, the number of possible splits, plus 1 for
-    every class probability but one, as in Akaike's criterion. The criterion ``evidence`` already includes a penalty for the
-    probabilities. ``error`` uses the paper's penalty of ten rows. Soft labels have less noise to fit, so their penalty is
-    half as large.
+    The penalty is the description length of a leaf: the logarithm of ``n_conditions`` plus ``n_classes - 1``, the number of
+    free class probabilities, as in Akaike's criterion. The criterion ``evidence`` already includes a penalty for the
+    probabilities. ``error`` uses the paper's penalty of ten rows. Soft labels have less noise than labels, so their penalty
+    is half as large.
 
     Parameters
     ----------
     criterion : str
-    n_classes, n_conditions : int
+        One of ``CRITERIA``.
+    n_classes : int
+    n_conditions : int
+        Number of conditions that a node can test.
     is_soft : bool, default=False
-        Whether the labels are probabilities.
+        Whether the tree learns soft labels, the class probabilities of a black box, instead of labels.
     """
     split = np.log(max(2, n_conditions))
     prices = {

@@ -1,4 +1,4 @@
-"""Labels of training rows, one class per row."""
+"""Hard labels: each training row has one class, in contrast to soft labels."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class HardLabels:
-    """One class per row.
+    """Labels of the training rows, with one class per row.
 
     Attributes
     ----------
     label : ndarray of shape (n_rows,)
-        Positions of the classes.
+        Class of each row, as a position in the sorted classes.
     weight : ndarray of shape (n_rows,)
+        Weight of each row.
     n_rows : ndarray of shape (n_rows,)
         Number of equal rows that each row stands for.
     n_classes : int
@@ -34,10 +35,10 @@ class HardLabels:
 
     @property
     def total(self) -> float:
-        """Weight of all rows."""
+        """Total weight of all rows."""
         return float(self.weight.sum())
 
     def class_weights(self, rows: NDArray[np.intp]) -> Floats:
-        """Sum the weight of each class in some rows."""
+        """Sum the weights of each class over the rows at the positions ``rows``."""
         found = np.bincount(self.label[rows], weights=self.weight[rows], minlength=self.n_classes)
         return found.astype(np.float64, copy=False)

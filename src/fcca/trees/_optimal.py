@@ -1,4 +1,4 @@
-"""OptimalTreeClassifier: the best sparse decision tree, with proof."""
+"""OptimalTreeClassifier: the decision tree with the lowest cost on the training rows, with proof."""
 
 from __future__ import annotations
 
@@ -33,9 +33,11 @@ MOST_LEAVES = 1_000_000
 
 
 class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
-    """The decision tree with the lowest cost plus penalty per leaf, proven optimal.
+    """Decision tree proven to have the lowest objective on the training rows.
 
-    It minimizes the cost of the leaves divided by the training weight, plus ``regularization`` times the number of leaves.
+    The objective is ``cost of all leaves / training weight + regularization * number of leaves``. The training weight is the
+    sum of the weights of all training rows. The proof covers all trees within the limits on depth, leaves and leaf size that
+    split at the thresholds described in :meth:`fit`.
 
     Parameters
     ----------
@@ -44,15 +46,17 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
     max_leaf_nodes : int or None, default=8
         Maximum number of leaves; None for no limit.
     criterion : {"error", "gini", "log_loss", "evidence", "error+log_loss"}, default="log_loss"
-        The cost of a leaf with class weights w_k, whose sum is n. ``"error"``: the weight of all classes but the largest.
-        ``"gini"``: n times the Gini impurity. ``"log_loss"``: n times the log loss of the smoothed probabilities.
-        ``"evidence"``: minus the log of the marginal likelihood of the labels, with a Dirichlet(½) prior on the class
-        probabilities. ``"error+log_loss"``: the error plus half the log loss. Costs are divided by the training weight.
+        How to compute the cost of a leaf. Let ``w_k`` be the training weight of class k in the leaf, and ``n`` their sum.
+        ``"error"``: the weight of all classes except the class with the largest weight.
+        ``"gini"``: ``n`` times the Gini impurity. ``"log_loss"``: ``n`` times the log-loss of the smoothed class
+        probabilities of the leaf. ``"evidence"``: minus the logarithm of the marginal likelihood of the labels, with a
+        Dirichlet(½) prior on the class probabilities. ``"error+log_loss"``: the error plus half the log-loss.
     regularization : float, default=None
-        Penalty per leaf, in units of the criterion per row. None is the description length of a leaf divided by the
-        training weight. The description length is the logarithm of the number of conditions to split on, plus 1 for every
-        class but one, as in Akaike's criterion. ``"evidence"`` already includes a penalty for the classes, so only the
-        logarithm is used. ``"error+log_loss"`` uses half of the sum. ``"error"`` uses the paper's penalty of ten rows.
+        Penalty per leaf, in units of the criterion per row. None uses the description length of a leaf divided by the
+        training weight. The description length is the logarithm of the number of conditions that a node can test, plus the
+        number of classes minus 1, as in Akaike's criterion. ``"evidence"`` already includes a penalty for the classes, so
+        only the logarithm is used. ``"error+log_loss"`` uses half of this sum. ``"error"`` uses the paper's penalty of ten
+        rows. With soft labels, the default penalty is half as large.
     min_samples_leaf : int, default=1
         Minimum number of training rows in a leaf.
     min_weight_fraction_leaf : float, default=0.0
@@ -60,22 +64,27 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
     class_weight : dict or "balanced", default=None
         Weights of classes, as in scikit-learn.
     time_limit : float, default=None
-        Maximum seconds of the search. After that, the best tree so far is returned, with a lower bound.
+        Maximum seconds of the search. After that, the best tree found so far is used, with a warning. ``lower_bound_`` says
+        how much better another tree could be.
     max_nodes : int, default=None
         Maximum number of branches of the search. It works like ``time_limit``, but gives the same tree on every machine.
 
     Attributes
     ----------
-    objective_, lower_bound_ : float
-        Cost of the leaves divided by the training weight, plus ``regularization`` times the number of leaves; and a proven
-        lower bound for any tree within the limits.
+    objective_ : float
+        ``cost of all leaves / training weight + regularization_ * n_leaves_``.
+    lower_bound_ : float
+        No tree within the limits has a smaller objective than this.
     gap_ : float
-        ``(objective_ - lower_bound_) / objective_``; 0 if proven optimal.
+        ``(objective_ - lower_bound_) / objective_``; 0 if the tree is proven optimal.
     is_optimal_ : bool
+        Whether it is proven that no tree within the limits has a smaller objective on the training rows.
     n_leaves_, depth_ : int
+        Size of the tree.
     regularization_ : float
-        The regularization used.
+        Penalty per leaf that was used.
     tree_ : TreeStructure
+        The nodes of the tree.
     classes_ : ndarray
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -129,20 +138,21 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, probability: ArrayLike | None = None) -> Self:
-        """Find the tree.
+        """Search for the tree with the lowest objective on the training rows.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Columns of 0 and 1 are used directly. All others are split at every midpoint between training values.
+            Training rows. Columns of 0 and 1 are used directly. Other columns may be split at every midpoint between
+            neighbouring training values.
         y : array-like of shape (n_rows,)
             Labels of any type.
         sample_weight : array-like of shape (n_rows,), optional
-            Real numbers. A row of weight 2 counts like two equal rows. A row of weight 0 is left out.
+            Real numbers. A row with weight 2 counts like two equal rows. A row with weight 0 is left out.
         probability : array-like of shape (n_rows, n_classes), optional
-            Class probabilities of a black box, in the order of the sorted labels. They are rounded to sixteenths and used
-            as soft labels: the tree is the best one for them, and ``objective_`` is its cost on them. The nodes still count
-            the labels.
+            Class probabilities of a black box, in the order of the sorted labels. They are rounded to multiples of 1/16 and
+            used as soft labels: the tree is fitted to these probabilities, and ``objective_`` is computed from them. The
+            nodes still hold the weights of the labels.
 
         Returns
         -------
@@ -165,17 +175,17 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         n_rows: NDArray[np.int64] | None = None,
         soft: SoftLabels | None = None,
     ) -> Self:
-        """Find the tree if each row of X stands for many equal rows.
+        """Search for the tree if each row of X stands for several equal rows.
 
         Parameters
         ----------
         X, y : as in fit
         sample_weight : array-like of shape (n_rows,), optional
-            Total weight of the rows that each row stands for.
+            Total weight of the equal rows that each row of X stands for.
         n_rows : ndarray of shape (n_rows,), optional
-            Number of rows that each row stands for. None is 1 for each.
+            Number of equal rows that each row of X stands for. None stands for 1 everywhere.
         soft : SoftLabels, optional
-            Soft labels that the tree learns instead of the labels.
+            Class probabilities of a black box that the tree learns instead of the labels.
 
         Returns
         -------
@@ -203,7 +213,11 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         return self._grow(X, labels, soft)
 
     def _grow(self, X: NDArray[Any], labels: HardLabels, learned: HardLabels | SoftLabels) -> Self:
-        """Search for the best tree for ``learned``, and count the labels in its nodes."""
+        """Search for the tree with the lowest objective, and compute its class weights.
+
+        ``learned`` are the labels or soft labels that the objective is computed from. The nodes get the weights of
+        ``labels``.
+        """
         asked = questions(X, len(self.classes_))
         self.regularization_ = self._checked_regularization(learned, len(asked.feature))
         _, bound, optimal, nodes, column, left, right = self._search(asked.answers, learned)
@@ -257,17 +271,18 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         )
 
     def check_parameters(self) -> None:
-        """Check the parameters, before any work."""
+        """Check the types and values of the parameters without fitting."""
         self._validate_params()
 
     def row_weights(self, y: NDArray[Any], weight: Floats) -> Floats:
-        """Compute the weight of each row times the weight of its class.
+        """Multiply the weight of each row by the weight that ``class_weight`` gives to its class.
 
         Parameters
         ----------
         y : ndarray of shape (n_rows,)
+            Label of each row.
         weight : ndarray of shape (n_rows,)
-            Weights of the rows, before they are multiplied by class weights.
+            Weight of each row, such as a sample weight.
         """
         if self.class_weight is None:
             return weight
@@ -301,7 +316,7 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
 
 
 def _check_soft(soft: SoftLabels, n_rows: int, n_classes: int) -> None:
-    """Check the shape of soft labels."""
+    """Raise an error if soft labels do not have the shape ``(n_rows, n_classes)``."""
     if soft.weight.shape != (n_rows, n_classes):
         raise InvalidInputError(
             "'probability' must have one row per row of X and one column per class of y. Expected the shape "
@@ -310,7 +325,10 @@ def _check_soft(soft: SoftLabels, n_rows: int, n_classes: int) -> None:
 
 
 def _class_weights(class_weight: dict[Any, float] | str, y: NDArray[np.generic], weight: Floats) -> Floats:
-    """Compute the class weight of each row. ``balanced`` gives every class the same share."""
+    """Return the factor that ``class_weight`` gives to each row.
+
+    ``balanced`` gives all classes the same total weight.
+    """
     if class_weight != "balanced":
         per_row: Floats = compute_sample_weight(class_weight, y)
         return per_row

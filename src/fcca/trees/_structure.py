@@ -1,4 +1,4 @@
-"""A fitted tree as plain arrays, and as a scikit-learn tree."""
+"""TreeStructure: the nodes of a fitted tree as arrays, as text, and as a scikit-learn tree."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ OR_MISSING = " or missing"
 
 @dataclass(frozen=True)
 class TreeStructure:
-    """Nodes in depth-first order, the root first.
+    """The nodes of a fitted tree as arrays, in depth-first order with the root first.
 
     Attributes
     ----------
     feature : ndarray of shape (n_nodes,)
-        Column that a node tests, -1 for a leaf.
+        Position of the column that a node tests, -1 for a leaf.
     threshold : ndarray of shape (n_nodes,)
-        ``x > threshold`` goes to the right. All other values, including missing values, go to the left. NaN for a leaf and
-        for a node that tests categories or missing values.
+        Rows with ``x > threshold`` go to the right. All other rows, also those with a missing value, go to the left. NaN for
+        a leaf and for a node that tests categories or missing values.
     left, right : ndarray of shape (n_nodes,)
-        Children, -1 for a leaf.
+        Positions of the two children, -1 for a leaf.
     weight : ndarray of shape (n_nodes, n_classes)
-        Training weight of each class.
+        Weight of each class among the training rows that reach a node, by their labels.
     n_rows : ndarray of shape (n_nodes,)
-        Training rows.
+        Number of training rows that reach a node.
     categories : dict of int to tuple of int
-        For a node that tests a set of categories, the codes that go to the right. All other codes and missing values go to
-        the left.
+        Nodes that test a set of categories, with the category codes that go to the right. All other codes and missing values
+        go to the left.
     asks_missing : frozenset of int
-        Nodes that send missing values to the right and all others to the left.
+        Nodes that test whether a value is missing. Missing values go to the right, all other values to the left.
     soft_weight : ndarray of shape (n_nodes, n_classes) or None
-        Training weight of each class by the soft labels that the tree learned; None if it learned labels.
+        Like ``weight``, but by the soft labels that the tree learned. None if it learned labels.
     """
 
     feature: NDArray[np.int32]
@@ -71,14 +71,40 @@ class TreeStructure:
         labels: HardLabels,
         soft: SoftLabels | None = None,
     ) -> TreeStructure:
-        """Fill the nodes of a tree with the training rows that reach them."""
+        """Build a tree from its splits, and sum the training rows in each node.
+
+        Parameters
+        ----------
+        feature, threshold, left, right : ndarray of shape (n_nodes,)
+            The splits, as in the attributes. All nodes must compare with a threshold.
+        X : ndarray of shape (n_rows, n_features)
+            Training rows.
+        labels : HardLabels
+            Labels of the training rows.
+        soft : SoftLabels, optional
+            Soft labels that the tree learned.
+        """
         empty = cls(feature, threshold, left, right, np.empty((0, 0)), np.empty(0, dtype=np.int64))
         weight, n_rows = empty.filled(X, labels)
         soft_weight = None if soft is None else empty.filled(X, soft)[0]
         return replace(empty, weight=weight, n_rows=n_rows, soft_weight=soft_weight)
 
     def filled(self, X: Floats, labels: HardLabels | SoftLabels) -> tuple[Floats, NDArray[np.int64]]:
-        """Sum the class weights and count the rows in every node. All nodes must compare with a threshold."""
+        """Sum the class weights and count the rows that reach each node.
+
+        All nodes must compare with a threshold.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+        labels : HardLabels or SoftLabels
+            Labels of the rows of X.
+
+        Returns
+        -------
+        weight : ndarray of shape (n_nodes, n_classes)
+        n_rows : ndarray of shape (n_nodes,)
+        """
         weight, n_rows = np.zeros((len(self.feature), labels.n_classes)), np.zeros(len(self.feature), dtype=np.int64)
         pending = [(0, np.arange(len(X)))]
         while pending:
@@ -90,7 +116,13 @@ class TreeStructure:
         return weight, n_rows
 
     def with_conditions(self, table: ThresholdTable) -> TreeStructure:
-        """Return the tree on the original columns. Binary column i is the table's condition i."""
+        """Convert a tree on binary columns to a tree on the original columns.
+
+        Parameters
+        ----------
+        table : ThresholdTable
+            Binary column i of this tree is condition i of the table.
+        """
         inner = self.feature >= 0
         column, cut = self.feature.copy(), self.threshold.copy()
         column[inner], cut[inner] = table.feature[self.feature[inner]], table.threshold[self.feature[inner]]
@@ -101,23 +133,26 @@ class TreeStructure:
 
     @property
     def has_cuts_only(self) -> bool:
-        """True if every node compares with a threshold."""
+        """True if every inner node tests ``x > threshold``."""
         return not self.categories and not self.asks_missing
 
     @property
     def learned_weight(self) -> Floats:
-        """Training weight of each class that the cost of a leaf is computed from."""
+        """Class weights from which the cost of a leaf is computed.
+
+        They are ``soft_weight`` if the tree learned soft labels, and ``weight`` otherwise.
+        """
         return self.weight if self.soft_weight is None else self.soft_weight
 
     @property
     def share(self) -> Floats:
-        """Share of each class in a node's weight."""
+        """Share of each class in the training weight of a node."""
         shares: Floats = self.weight / self.weight.sum(axis=1, keepdims=True)
         return shares
 
     @property
     def probability(self) -> Floats:
-        """Probability of each class in a node, smoothed by half a row of every class."""
+        """Class probabilities of each node, smoothed by adding half a row of every class."""
         return smoothed_probability(self.weight)
 
     @property
@@ -127,7 +162,7 @@ class TreeStructure:
 
     @property
     def depth(self) -> int:
-        """Longest path from the root to a leaf."""
+        """Number of tests on the longest path from the root to a leaf."""
         return int(self.depths().max())
 
     def depths(self) -> NDArray[np.int64]:
@@ -139,7 +174,7 @@ class TreeStructure:
         return depth
 
     def leaf_of(self, X: Floats) -> NDArray[np.int64]:
-        """Return the leaf of every row."""
+        """Return the position of the leaf that each row of X reaches."""
         node = np.zeros(len(X), dtype=np.int64)
         rows = np.arange(len(X))
         for _ in range(self.depth):
@@ -155,7 +190,10 @@ class TreeStructure:
         return node
 
     def path_to(self, node: int) -> list[tuple[int, bool]]:
-        """Return the path to a node from the root: pairs of node and whether the path goes right."""
+        """Return the path from the root to a node.
+
+        It is a list of pairs: each node above ``node``, and whether the path goes to its right child.
+        """
         path = []
         while node != 0:
             parent = int(np.flatnonzero((self.left == node) | (self.right == node))[0])
@@ -166,16 +204,16 @@ class TreeStructure:
     def test_in_words(
         self, node: int, goes_right: bool, feature_names: Sequence[str], columns: Columns | None = None
     ) -> str:
-        """Return the test for one side of an inner node, such as ``RM > 6.94`` or ``purpose ≠ "car"``.
+        """Describe the rows that go to one side of an inner node, such as ``RM > 6.94``.
 
         Parameters
         ----------
         node : int
         goes_right : bool
-            Whether to describe the right side instead of the left.
+            True for the rows that go to the right, False for those that go to the left.
         feature_names : sequence of str
         columns : Columns, optional
-            Categories and missing values; None if all columns are plain numbers.
+            Descriptions of the columns; None if all columns are numeric without missing values.
         """
         j = int(self.feature[node])
         codes = self.categories.get(node)
@@ -190,9 +228,9 @@ class TreeStructure:
     def branches_in_words(
         self, feature_names: Sequence[str], columns: Columns | None = None
     ) -> list[tuple[str, str] | None]:
-        """Return the tests for the left and right side of every inner node; None for a leaf.
+        """Describe the rows that go left and right at each node; None for a leaf.
 
-        Below a test that no missing value passes, missing values are not mentioned.
+        If an earlier test on the path already excludes missing values in a column, the texts do not mention them.
         """
         said: list[tuple[str, str] | None] = [None] * len(self.feature)
         pending = [(0, columns)]
@@ -209,7 +247,10 @@ class TreeStructure:
         return said
 
     def rules(self, feature_names: Sequence[str], classes: NDArray[np.generic], columns: Columns | None = None) -> list[str]:
-        """Return one line per leaf: its conditions, its class and the share of that class."""
+        """Return the rule of each leaf as one line of text.
+
+        The line has the conditions on the path to the leaf, the predicted class, and the share of this class in the leaf.
+        """
         lines = []
         shares = self.share
         for leaf in np.flatnonzero(self.feature < 0):
@@ -221,7 +262,18 @@ class TreeStructure:
     def path_in_words(
         self, path: list[tuple[int, bool]], feature_names: Sequence[str], columns: Columns | None
     ) -> list[str]:
-        """Return the distinct tests of a path. Of several cuts on one side, only the tightest is returned."""
+        """Describe a path by its tests, without those that other tests on the path imply.
+
+        For example, ``x > 2`` is left out if the path also contains ``x > 3``.
+
+        Parameters
+        ----------
+        path : list of (int, bool)
+            Result of :meth:`path_to`.
+        feature_names : sequence of str
+        columns : Columns or None
+            Descriptions of the columns; None if all columns are numeric without missing values.
+        """
         is_present, is_missing, compared = set(), set(), set()
         implied = self._implied_cuts(path)
         for node, goes_right in path:
@@ -244,7 +296,10 @@ class TreeStructure:
         return [f"({text})" if text.endswith(OR_MISSING) and len(texts) > 1 else text for text in texts]
 
     def _implied_cuts(self, path: list[tuple[int, bool]]) -> set[int]:
-        """Find nodes of a path whose cut is implied by another cut of the same column."""
+        """Find the nodes on a path whose threshold test another node implies.
+
+        For example, ``x > 3`` implies ``x > 2``.
+        """
         tightest: dict[tuple[int, bool], int] = {}
         implied = set()
         for node, goes_right in path:
@@ -266,15 +321,19 @@ class TreeStructure:
 
         Parameters
         ----------
-        classes : ndarray
+        classes : ndarray of shape (n_classes,)
+            Labels of the classes.
         n_features : int
+            Number of columns of X.
         feature_names : ndarray of str, optional
         above : ndarray of shape (n_nodes,), optional
-            The smallest training values above the thresholds; NaN if unknown.
+            For each node, the smallest training value above its threshold; NaN if unknown. The thresholds are then adjusted
+            to the 32-bit floats of scikit-learn's trees.
         """
         if not self.has_cuts_only:
             raise InvalidInputError(
-                "scikit-learn's trees only compare with thresholds, but this tree also tests categories or missing values."
+                "This tree cannot be converted: scikit-learn's trees only compare with thresholds, but this tree also tests "
+                "categories or missing values."
             )
         n_nodes, n_classes = self.weight.shape
         probability = self.probability
@@ -302,9 +361,14 @@ class TreeStructure:
 def _in_32_bits(threshold: Floats, above: Floats) -> Floats:
     """Adjust thresholds for a tree that casts values to 32-bit floats before comparing.
 
-    The cast may make a value on the threshold greater than the threshold. So the threshold is cast as well, which keeps this
-    value on the left. If the next training value becomes the same 32-bit float, the two cannot be distinguished, and the
-    threshold stays as it is.
+    The cast can make a value that equals the threshold larger than the threshold. So the threshold is cast as well, which
+    keeps this value on the left side. If the next larger training value is cast to the same 32-bit float, both values cannot
+    be told apart. Then the threshold is left unchanged.
+
+    Parameters
+    ----------
+    threshold, above : ndarray of shape (n_nodes,)
+        Thresholds, and the smallest training value above each of them; NaN if unknown.
     """
     with np.errstate(over="ignore"):
         narrow, following = threshold.astype(np.float32), above.astype(np.float32)

@@ -1,4 +1,4 @@
-"""Helpers: text, numbers, HTML, progress bars, JSON documents, output files."""
+"""Helpers for text, numbers, HTML, progress bars, JSON documents and files."""
 
 from fcca.utils._decimals import plain, shortest_decimal
 from fcca.utils._file_access import AtomicOutputs, as_path, atomic_outputs, regular_content
@@ -16,7 +16,7 @@ from fcca.utils._json_documents import (
 from fcca.utils._lazy import lazy_names
 from fcca.utils._numbers import is_number, is_whole, whole_number
 from fcca.utils._progress import PlainDisplay, TerminalDisplay, progress_bar, shown_on, step
-from fcca.utils._proof import limits_in_words, proof_in_words
+from fcca.utils._proof import limits_in_words, proof_in_words, share_proof_in_words
 from fcca.utils._safe_text import escaped_json, printable, type_in_words
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "progress_bar",
     "proof_in_words",
     "regular_content",
+    "share_proof_in_words",
     "shortest_decimal",
     "shown_on",
     "step",

@@ -1,4 +1,4 @@
-"""Numbers that people can read."""
+"""Decimal numbers with few digits, which are easy to read."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 
 def shortest_decimal(near: float, at_least: float, below: float) -> float:
-    """Return the shortest decimal number in ``[at_least, below)``.
+    """Return the number with the fewest digits in the interval ``[at_least, below)``.
 
-    The number has the fewest significant digits. Ties are broken by the fewest characters, then by the distance to
-    ``near``. 0 counts as one digit. If ``near`` is not finite or outside the interval, it is returned unchanged.
+    Significant digits are counted, and 0 has one digit. Ties are broken by the fewest characters, then by the distance to
+    ``near``.
+
+    Parameters
+    ----------
+    near : float
+        The number to round. It is returned unchanged if it is not finite or not in the interval.
+    at_least, below : float
+        The ends of the interval. The first belongs to it, the second does not.
     """
     if not (math.isfinite(near) and at_least <= near < below):
         return near
@@ -27,6 +34,6 @@ def shortest_decimal(near: float, at_least: float, below: float) -> float:
 
 
 def plain(x: float) -> str:
-    """Format a number as briefly as possible, without ``.0``."""
+    """Format a number with the fewest digits that identify it; 2.0 becomes ``2``."""
     text = repr(float(x))
     return text[:-2] if text.endswith(".0") else text

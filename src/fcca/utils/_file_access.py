@@ -32,21 +32,21 @@ def as_path(given: Any) -> Path:
 
 
 def regular_content(path: Path, largest: int) -> bytes:
-    """Read a regular file.
+    """Read the whole content of a regular file.
 
-    Devices and pipes may never end. They raise an error and are not opened.
+    Devices and pipes raise an error and are not opened, because reading them may never end.
 
     Parameters
     ----------
     path : Path
-        Links are followed.
+        The file to read. Links are followed.
     largest : int
         Maximum file size in bytes.
 
     Raises
     ------
     InvalidInputError
-        If the path is not a regular file, or the file is larger.
+        If the path is not a regular file, or the file has more than ``largest`` bytes.
     OSError, ValueError
         If the file does not exist, cannot be read or has an invalid name.
     """
@@ -68,13 +68,16 @@ def _check_regular(path: Path, found: os.stat_result, largest: int) -> None:
 
 
 class AtomicOutputs:
-    """Output files of one directory, under temporary names until all are complete.
+    """Output files in one directory, which have temporary names until all of them are complete.
+
+    Use :func:`atomic_outputs` to create it.
 
     Parameters
     ----------
     directory : Path
+        An existing directory.
     last : str or None
-        Name of the file that is replaced after all others.
+        Name of the file that replaces its older version after all other files.
     """
 
     def __init__(self, directory: Path, last: str | None = None) -> None:
@@ -83,16 +86,16 @@ class AtomicOutputs:
         self._temporary: dict[str, Path] = {}
 
     def path(self, name: str) -> Path:
-        """Return the temporary path for the file ``name``."""
+        """Return a temporary path at which to write the file that will be called ``name``."""
         _check_destination(self.directory, name)
         self.directory.mkdir(parents=True, exist_ok=True)  # another run may have removed it while it was empty
         unique = f".{name[:NAME_KEPT]}.{secrets.token_hex(4)}.tmp"
         return self._temporary.setdefault(name, self.directory / unique)
 
     def commit(self) -> None:
-        """Flush all files to disk, then rename them.
+        """Flush all files to disk, then rename them to their final names.
 
-        Files are renamed in the order of their first ``path`` call.
+        Files are renamed in the order in which their paths were requested. The file ``last`` is renamed after all others.
         """
         names = [name for name, path in self._temporary.items() if path.exists()]
         names.sort(key=lambda name: name == self._last)
@@ -110,7 +113,7 @@ class AtomicOutputs:
                 _flush(self.directory)
 
     def discard(self) -> None:
-        """Remove remaining temporary files."""
+        """Remove the temporary files that were not renamed."""
         for path in self._temporary.values():
             with suppress(OSError):
                 path.unlink(missing_ok=True)
@@ -123,17 +126,18 @@ class AtomicOutputs:
 
 @contextmanager
 def atomic_outputs(directory: str | Path, *, last: str | None = None) -> Iterator[AtomicOutputs]:
-    """Write files that appear when the block ends without an error.
+    """Open a block that writes several files, which appear when it ends without an error.
 
     A missing directory is created. A directory without write permission raises an error before the block begins. After an
     exception or Ctrl-C, old files are unchanged, and temporary files and new directories are removed. If the process is
-    killed during the renames, some files are new and the others old.
+    killed while the files are renamed, some of them are new and the others are old.
 
     Parameters
     ----------
     directory : str or Path
+        The directory of the files.
     last : str, optional
-        Name of the file that is replaced after all others, such as a certificate.
+        Name of the file that replaces its older version after all other files, such as a certificate.
 
     Examples
     --------
@@ -169,7 +173,7 @@ def atomic_outputs(directory: str | Path, *, last: str | None = None) -> Iterato
 
 
 def _check_destination(directory: Path, name: str) -> None:
-    """Check that the destination is a regular file or does not exist."""
+    """Raise an error unless the output file ``name`` is a regular file or does not exist yet."""
     destination = directory / name
     try:
         if Path(name).name != name or name in ("", ".."):
@@ -187,9 +191,9 @@ def _check_destination(directory: Path, name: str) -> None:
 
 
 def _make(directory: Path, made: list[Path]) -> None:
-    """Create a directory and its parents.
+    """Create a directory and its parents, if they do not exist.
 
-    New directories are appended to ``made``, outermost first.
+    Directories that this call creates are appended to ``made``, parents first.
     """
     missing = [path for path in (directory, *directory.parents) if not path.exists()]
     for path in reversed(missing):

@@ -1,4 +1,4 @@
-"""Small HTML tables for notebooks, escaped and without colours."""
+"""Small HTML tables for notebooks. All text is escaped."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ BAR_WIDTH = 120  # pixels
 
 
 class Markup(str):
-    """A string of HTML, which is not escaped again."""
+    """A string that is already HTML, so that it is not escaped again."""
 
     __slots__ = ()
 
 
 def paragraph(text: object) -> str:
-    """Return an HTML paragraph."""
+    """Return an HTML paragraph with this text, escaped unless it is a Markup."""
     return f"<p>{_cell(text)}</p>"
 
 
 def html_table(head: Sequence[object], lines: Iterable[Sequence[object]], *, numbers: Sequence[int] = ()) -> str:
-    """Return an HTML table.
+    """Return an HTML table. Cells are escaped unless they are a Markup.
 
     Parameters
     ----------
     head : sequence
-        Column titles.
+        Titles of the columns.
     lines : iterable of sequences
+        The rows of the table, with one cell per column.
     numbers : sequence of int, default=()
-        Positions of the right-aligned columns.
+        Positions of the columns to align to the right.
     """
 
     def line(tag: str, cells: Sequence[object]) -> str:
@@ -42,7 +43,7 @@ def html_table(head: Sequence[object], lines: Iterable[Sequence[object]], *, num
 
 
 def bar(share: float) -> Markup:
-    """Return a horizontal bar in the text colour."""
+    """Return the HTML of a horizontal bar whose length shows a share from 0 to 1."""
     width = round(BAR_WIDTH * min(1.0, max(0.0, share)))
     return Markup(f'<div style="width:{width}px;height:.6em;background:currentColor;opacity:.5"></div>')
 

@@ -22,7 +22,9 @@ CUT = {"threshold": float, "cut": float, "below": float | None, "above": float |
 
 
 def parsed(text: Any, largest: int, what: str) -> Any:
-    """Parse a JSON document; repeated names, NaN and infinity are errors.
+    """Parse a JSON document.
+
+    NaN, infinity, and a name that occurs twice in an object are errors.
 
     Parameters
     ----------
@@ -31,7 +33,7 @@ def parsed(text: Any, largest: int, what: str) -> Any:
     largest : int
         Maximum number of characters.
     what : str
-        Kind of document for error messages, such as "a tree".
+        Kind of document, for error messages, such as "a tree".
 
     Examples
     --------
@@ -57,9 +59,12 @@ def parsed(text: Any, largest: int, what: str) -> Any:
 
 
 def check_length(text: str | bytes, largest: int, what: str) -> None:
-    """Check the length of a document; parameters as in :func:`parsed`."""
+    """Raise an error if a document has more than ``largest`` characters.
+
+    The parameters are those of :func:`parsed`.
+    """
     if len(text) > largest:
-        raise InvalidInputError(f"The document has {len(text):,} characters, but {what} has at most {largest:,}.")
+        raise InvalidInputError(f"The document has {len(text):,} characters, but {what} may have at most {largest:,}.")
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -67,7 +72,10 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object; repeated names are errors."""
+    """Build a JSON object from pairs of name and value.
+
+    A name that occurs twice is an error.
+    """
     found = dict(pairs)
     if len(found) < len(pairs):
         seen: set[str] = set()
@@ -78,9 +86,9 @@ def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class DocumentReader:
-    """Read and check the entries of a parsed document.
+    """Read and check the entries of a parsed JSON document.
 
-    Invalid entries raise an InvalidInputError.
+    Invalid entries raise an InvalidInputError, which says what is wrong and how to write the document again.
 
     Parameters
     ----------
@@ -89,11 +97,11 @@ class DocumentReader:
     form : str
         Expected value of the entry ``format``.
     versions : tuple of int
-        Supported versions.
+        Versions of the format that can be read.
     file : str
-        File name in the output of fcca distill.
+        Name of such a document in the output directory of ``fcca distill``, for error messages.
     writer : str
-        Function that writes such documents.
+        Name of the function that writes such documents, for error messages.
     """
 
     what: str
@@ -104,15 +112,15 @@ class DocumentReader:
 
     @property
     def advice(self) -> str:
-        """Advice for a damaged document."""
+        """A sentence that says how to write a damaged document again."""
         return f"Write it again with {self.writer} or fcca distill."
 
     def damaged(self, reason: str) -> InvalidInputError:
-        """Return the error for a damaged document."""
+        """Build the error for a document that cannot be used for the given reason."""
         return InvalidInputError(f"Damaged {self.what}: {reason}. {self.advice}")
 
     def version(self, document: Any) -> int:
-        """Check the format of a parsed document and return its version."""
+        """Check the format of a parsed document, and return the version of the format."""
         if not isinstance(document, dict) or document.get("format") != self.form:
             raise InvalidInputError(
                 f"Not a {self.what} of fcca: expected a JSON object with format {self.form!r}, such as the {self.file} "
@@ -127,19 +135,20 @@ class DocumentReader:
         return int(version)
 
     def entry(self, given: Any, name: str, kind: Any, where: str = "the document") -> Any:
-        """Return an entry of an object, with its type checked.
+        """Return an entry of a JSON object after checking its type.
 
-        Integers are accepted as floats. All numbers must be finite.
+        If a float is expected, an integer is accepted too. All numbers must be finite.
 
         Parameters
         ----------
         given : object
-            A parsed JSON value of any type.
+            A parsed JSON value. Anything but a JSON object is an error.
         name : str
+            Name of the entry.
         kind : type
-            str, bool, int, float, list or dict. With ``kind | None`` the entry may be null, but not missing.
+            Expected type: str, bool, int, float, list or dict. With ``kind | None`` the entry may be null, but not missing.
         where : str
-            Name of the object for error messages.
+            Name of the JSON object in error messages.
         """
         value: Any = given.get(name) if isinstance(given, dict) else None
         if isinstance(kind, UnionType):
@@ -160,35 +169,52 @@ class DocumentReader:
         return value
 
     def entries(self, given: Any, kinds: Mapping[str, Any], where: str) -> dict[str, Any]:
-        """Return several entries by name; parameters as in :meth:`entry`."""
+        """Return several entries of a JSON object as a dict.
+
+        ``kinds`` maps their names to their expected types. The other parameters are those of :meth:`entry`.
+        """
         return {name: self.entry(given, name, kind, where) for name, kind in kinds.items()}
 
     def numbers(self, given: Any, name: str, where: str) -> list[float]:
-        """Return a list of finite numbers."""
+        """Return the entry ``name`` of a JSON object, which must be a list of finite numbers."""
         return [self.entry({name: one}, name, float, where) for one in self.entry(given, name, list, where)]
 
     def check_range(self, found: Mapping[str, Any], names: Iterable[str], least: float, most: float, where: str) -> None:
-        """Check that numeric entries lie between two bounds."""
+        """Check that entries that were already read lie between ``least`` and ``most``.
+
+        Parameters
+        ----------
+        found : mapping
+            The entries by name.
+        names : iterable of str
+            Names of the entries to check.
+        least, most : float
+        where : str
+            Name of the JSON object in error messages.
+        """
         for name in names:
             if isinstance(found[name], int | float) and not least <= found[name] <= most:
                 limits = f"at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
                 raise self.damaged(f"{name!r} of {where} must be {limits}")
 
     def fit_to(self, given: Any, where: str, allowed: Sequence[str] = FIT_TO) -> str:
-        """Return the entry ``fit_to`` of a tree or a selection."""
+        """Return the entry ``fit_to`` of a tree or a selection, which must be one of ``allowed``."""
         found: str = self.entry(given, "fit_to", str, where)
         if found not in allowed:
             raise self.damaged(f"'fit_to' of {where} must be {' or '.join(allowed)}, got {found[:20]!r}")
         return found
 
     def counts(self, given: dict[str, Any], known: Collection[str], what: str) -> dict[str, int]:
-        """Check counts by status."""
+        """Check that an object maps only known statuses to whole numbers of at least 0."""
         if not all(name in known and is_whole(n) and 0 <= n < LARGEST_WHOLE for name, n in given.items()):
             raise self.damaged(f"{what} must be non-negative counts by status ({', '.join(known)})")
         return given
 
     def labels(self, given: Sequence[Any], what: str) -> tuple[Label, ...]:
-        """Check that labels are distinct strings or finite numbers."""
+        """Check that labels are distinct strings or finite numbers, at least one, and return them.
+
+        ``what`` names the labels in error messages.
+        """
         if not given or not all(is_label(label) for label in given):
             raise self.damaged(f"{what} must be strings or finite numbers, at least one")
         if len(set(given)) < len(given):
@@ -196,13 +222,13 @@ class DocumentReader:
         return tuple(given)
 
     def categories(self, given: Any, where: str) -> tuple[Label, ...]:
-        """Return the entry ``categories`` of an object."""
+        """Return the entry ``categories`` of a JSON object, which must be a list of labels."""
         return self.labels(self.entry(given, "categories", list, where), f"categories of {where}")
 
     def cut(self, given: Any, where: str) -> tuple[float, float, float, float]:
-        """Return threshold, cut, and the training values around them.
+        """Return the entries ``threshold``, ``cut``, ``below`` and ``above`` of a condition.
 
-        Unknown values are NaN.
+        ``below`` and ``above`` are the nearest training values on both sides of the threshold. Unknown values are NaN.
         """
         threshold, cut, below, above = self.entries(given, CUT, where).values()
         below, above = (math.nan if value is None else value for value in (below, above))

@@ -1,4 +1,4 @@
-"""Lazy imports: modules of a package are imported on first use."""
+"""Lazy imports: a module of a package is imported when one of its names is first used."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str]
     Parameters
     ----------
     package : str
+        Full name of the package.
     modules : mapping of str to str
-        The module of each name, relative to the package. If both are equal, the name is the module.
+        For each public name, the module that holds it, relative to the package. If the name equals the name of the module,
+        it stands for the module itself.
     """
 
     def get(name: str) -> Any:

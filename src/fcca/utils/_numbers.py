@@ -1,4 +1,4 @@
-"""Checks of single numbers; booleans do not count as numbers."""
+"""Checks of single numbers. True and False do not count as numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fcca.exceptions import InvalidInputError
 
 
 def is_whole(value: Any, *, at_least: float = -math.inf) -> TypeGuard[int]:
-    """Return True for an integer of any type except booleans.
+    """Return True for an integer of at least ``at_least``, of any integer type except bool.
 
     Examples
     --------
@@ -22,9 +22,9 @@ def is_whole(value: Any, *, at_least: float = -math.inf) -> TypeGuard[int]:
 
 
 def is_number(value: Any, *, at_least: float = -math.inf, at_most: float = math.inf) -> TypeGuard[float]:
-    """Return True for a real number in an interval.
+    """Return True for a real number from ``at_least`` to ``at_most``.
 
-    Booleans and NaN give False.
+    Return False for booleans and NaN.
 
     Examples
     --------
@@ -40,13 +40,14 @@ def is_number(value: Any, *, at_least: float = -math.inf, at_most: float = math.
 
 
 def whole_number(name: str, given: Any, least: int = 1) -> int:
-    """Check that an argument is an integer and return it.
+    """Check that an argument is an integer of at least ``least``, and return it.
 
     Parameters
     ----------
     name : str
-        Name of the argument.
+        Name of the argument in the error message.
     given : object
+        Value of the argument.
     least : int, default=1
     """
     if not is_whole(given, at_least=least):

@@ -1,4 +1,4 @@
-"""Progress of long computations: bars on a terminal, plain lines elsewhere."""
+"""Show the progress of long computations: as bars on a terminal, as lines of text elsewhere."""
 
 from __future__ import annotations
 
@@ -21,10 +21,13 @@ NARROW = 90
 
 
 class ProgressDisplay(Protocol):
-    """Shows the progress of running jobs."""
+    """An object that shows the progress of running jobs."""
 
     def job(self, label: str, total: int | None) -> AbstractContextManager[Update]:
-        """Show a job while it runs; unknown totals are None."""
+        """Show a job while a ``with`` block runs.
+
+        The block gets a function that reports the progress. ``total`` is the amount of work; None if it is unknown.
+        """
 
 
 _display: ContextVar[ProgressDisplay | None] = ContextVar("display", default=None)
@@ -32,9 +35,9 @@ _display: ContextVar[ProgressDisplay | None] = ContextVar("display", default=Non
 
 @contextmanager
 def shown_on(display: ProgressDisplay | None) -> Iterator[None]:
-    """Show the progress of all jobs of a block on one display.
+    """Show all jobs that run inside a ``with`` block on the given display.
 
-    With None, each job opens a display if its ``verbose`` asks for one.
+    If ``display`` is None, each job opens a display of its own if its ``verbose`` is not 0.
     """
     token = _display.set(display)
     try:
@@ -45,7 +48,7 @@ def shown_on(display: ProgressDisplay | None) -> Iterator[None]:
 
 @contextmanager
 def step(label: str) -> Iterator[None]:
-    """Show a job of unknown size if a display is open."""
+    """Show a job with an unknown amount of work, if a display is open."""
     display = _display.get()
     with nullcontext() if display is None else display.job(label, None):
         yield
@@ -53,16 +56,18 @@ def step(label: str) -> Iterator[None]:
 
 @contextmanager
 def progress_bar(label: str, total: int | None, shown: bool) -> Iterator[Update | None]:
-    """Yield a function that reports progress; None if not shown.
+    """Show the progress of a job while a ``with`` block runs.
+
+    The block gets a function that reports the progress, or None if nothing is shown.
 
     Parameters
     ----------
     label : str
         Name of the job.
     total : int or None
-        Amount of work. None if the function will report the total.
+        Amount of work. None if the function will report it later.
     shown : bool
-        If True, open a display if none is open.
+        Whether to open a display on standard error if no display is open.
     """
     display = _display.get()
     if display is not None:
@@ -76,7 +81,7 @@ def progress_bar(label: str, total: int | None, shown: bool) -> Iterator[Update 
 
 
 def standard_error_display() -> TerminalDisplay | PlainDisplay:
-    """Return a display for standard error: bars on a terminal, lines elsewhere."""
+    """Create a display that writes to standard error: bars on a terminal, lines of text elsewhere."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -87,21 +92,21 @@ def standard_error_display() -> TerminalDisplay | PlainDisplay:
 
 
 class TerminalDisplay:
-    """One line per running job, with a bar and the time left."""
+    """A display on a terminal: a bar and the time left for each running job."""
 
     def __init__(self, console: Console) -> None:
         from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
         from rich.text import Text
 
         class TimeColumn(ProgressColumn):
-            """The time left, or the elapsed time if that is unknown."""
+            """Column with the time left, or with the elapsed time if the time left is unknown."""
 
             def render(self, task: Task) -> Text:
                 left = task.time_remaining
                 return Text(so_far(task.elapsed or 0.0) if left is None else time_left(left), style="cyan")
 
         class CountColumn(ProgressColumn):
-            """The work done and the total."""
+            """Column with the amount of work done and the total amount."""
 
             def render(self, task: Task) -> Text:
                 return Text("" if task.total is None else f"{int(task.completed):,} of {int(task.total):,}")
@@ -125,7 +130,7 @@ class TerminalDisplay:
 
     @contextmanager
     def job(self, label: str, total: int | None) -> Iterator[Update]:
-        """Show a job while it runs."""
+        """Show a job while a ``with`` block runs; see :meth:`ProgressDisplay.job`."""
         task = self._progress.add_task(label, total=total)
 
         def update(done: int, of: int | None = None) -> None:
@@ -157,7 +162,10 @@ class _Job:
 
 
 class PlainDisplay:
-    """A plain line every few seconds; short jobs show nothing."""
+    """A display for files and logs: a line of text every few seconds.
+
+    Short jobs show nothing.
+    """
 
     def __init__(self, stream: IO[str], seconds: float | None = None) -> None:
         self._stream, self._seconds = stream, SECONDS_BETWEEN_LINES if seconds is None else seconds
@@ -185,7 +193,7 @@ class PlainDisplay:
 
     @contextmanager
     def job(self, label: str, total: int | None) -> Iterator[Update]:
-        """Show a job while it runs."""
+        """Show a job while a ``with`` block runs; see :meth:`ProgressDisplay.job`."""
         job = _Job(label, total)
 
         def update(done: int, of: int | None = None) -> None:
@@ -202,12 +210,12 @@ class PlainDisplay:
 
 
 def time_left(seconds: float) -> str:
-    """Format the time left: ``about 40 s left``."""
+    """Format the time left, such as ``about 40 s left``."""
     return f"about {_rough(seconds)} left"
 
 
 def so_far(seconds: float) -> str:
-    """Format the elapsed time: ``20 s so far``."""
+    """Format the elapsed time, such as ``20 s so far``."""
     return f"{_rough(seconds)} so far"
 
 

@@ -1,4 +1,4 @@
-"""Sentences about the proof of a search result."""
+"""Sentences about what a search has proven, and about the limits that stopped it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,24 @@ import math
 
 from fcca.utils._decimals import plain
 
+SIGNIFICANT = 3  # digits of a lower bound in a sentence
+LEAST_SHARE = 1e-9  # a lower bound below this is a rounding error
+
 
 def proof_in_words(objective: float, lower_bound: float, is_optimal: bool) -> str:
-    """Describe a proof: ``proven optimal`` or ``within 3.1 % of optimal``."""
+    """Describe how close a search result is proven to be to the optimum.
+
+    The text is ``proven optimal``, or it compares the objective with its lower bound, such as ``within 3.1 % of optimal``.
+
+    Parameters
+    ----------
+    objective : float
+        The value that the search minimized.
+    lower_bound : float
+        No result has a smaller objective than this. 0 if nothing is known.
+    is_optimal : bool
+        Whether the result is proven optimal.
+    """
     if is_optimal:
         return "proven optimal"
     if not lower_bound > 0:
@@ -19,16 +34,51 @@ def proof_in_words(objective: float, lower_bound: float, is_optimal: bool) -> st
     return f"at most {plain(_rounded_up(10 * ratio) / 10)} times the optimum"
 
 
+def share_proof_in_words(share: float, lower_bound: float, is_optimal: bool) -> str:
+    """Describe what is proven about the smallest share that any choice can have.
+
+    The text is ``proven optimal``, or it gives the lower bound, such as ``not proven; no choice is below 0.7 %``. A share
+    that equals its lower bound is proven optimal. So is a share of 0, because no share is below 0.
+
+    Parameters
+    ----------
+    share : float
+        The smallest share found, such as an inconsistency.
+    lower_bound : float
+        No choice has a share below this. 0 if nothing is known.
+    is_optimal : bool
+        Whether the search has finished its proof.
+    """
+    if is_optimal or share <= lower_bound:
+        return "proven optimal"
+    if not lower_bound > LEAST_SHARE:
+        return "not proven: the search ended before it had a lower bound"
+    # Rounded down: the sentence must not claim more than the bound.
+    digits = SIGNIFICANT - 1 - math.floor(math.log10(100 * lower_bound))
+    percent = math.floor(100 * lower_bound * 10.0**digits + 1e-9) / 10.0**digits
+    return f"not proven; no choice is below {plain(percent)} %"
+
+
 def limits_in_words(time_limit: float | None, max_nodes: int | None) -> str:
-    """Describe the limits of a search; empty if there are none."""
+    """Describe the limits of a search, such as ``The time limit of 5 s``.
+
+    The result is the subject of a sentence. It is empty if both limits are None.
+
+    Parameters
+    ----------
+    time_limit : float or None
+        Seconds.
+    max_nodes : int or None
+        Maximum number of branches.
+    """
     limits = [] if time_limit is None else [f"time limit of {time_limit} s"]
     limits += [] if max_nodes is None else [f"limit of {max_nodes} branches"]
     return f"The {' or the '.join(limits)}" if limits else ""
 
 
 def _rounded_up(x: float) -> int:
-    """Round up to an integer of at least 1.
+    """Round a number up to an integer, and to 1 if it is smaller than 1.
 
-    Float errors below 1e-9 are ignored.
+    A number that exceeds an integer by less than 1e-9 is rounded down to it, because such a difference is a rounding error.
     """
     return max(1, math.ceil(x - 1e-9))

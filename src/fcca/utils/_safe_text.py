@@ -1,4 +1,4 @@
-"""Escape strings of the user, such as column names, for safe display."""
+"""Escape strings from the user's data, such as column names, for safe display."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2
 
 
 def printable(text: object) -> str:
-    """Escape control characters, line breaks and direction marks."""
+    """Convert an object to text, with control characters, line breaks and direction marks escaped."""
     return "".join(
         c.encode("unicode_escape").decode() if unicodedata.category(c) in ESCAPED_CATEGORIES or c in DIRECTION_MARKS else c
         for c in str(text)
@@ -22,7 +22,9 @@ def printable(text: object) -> str:
 
 
 def type_in_words(given: object) -> str:
-    """Return the name of an object's type, or ``the class X`` if it is a class X.
+    """Describe what was given, for an error message.
+
+    Return the name of its type. If it is a class X instead of an object, return ``the class X``.
 
     Parameters
     ----------
@@ -32,5 +34,5 @@ def type_in_words(given: object) -> str:
 
 
 def escaped_json(json_text: str) -> str:
-    """Escape unsafe characters in a JSON document for terminals and files."""
+    """Escape control characters and direction marks in a JSON document, for safe display."""
     return UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", json_text)

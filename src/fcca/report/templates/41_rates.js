@@ -7,9 +7,9 @@ fcca.rates = (() => {
     { key: "accuracy", name: "Accuracy", reference: true, who: "tree, ", says: () => "Share of rows where the tree predicts the label." },
     { key: "fidelity", name: "Fidelity", who: "tree, ", says: () => "Share of rows where the tree and the black box agree." },
     { key: "compression", name: "Compression",
-      says: () => "Share of rows that duplicate another row once binarized with the kept thresholds." },
+      says: () => "Share of rows that are equal to an earlier row after binarization at the kept thresholds." },
     { key: "inconsistency", name: "Inconsistency",
-      says: ({ training }) => "Share of rows whose label is not the most frequent among the rows that the kept thresholds do not distinguish. "
+      says: ({ training }) => "Rows on the same side of every kept threshold form a group. Share of rows whose label differs from the most frequent label in their group. "
         + `No tree on these thresholds is right on more than ${percent(1 - training.inconsistency)} of the training rows.` },
   ];
   const SIDES = [
@@ -48,7 +48,7 @@ fcca.rates = (() => {
     const { levels, name, key } = state.axis;
     const sides = SIDES.filter((side) => levels.some((level) => level[side.key]));
     const head = el("tr", {}, el("th", { scope: "col" }, name), key === "q" && el("th", { scope: "col" }, "Thresholds"),
-      RATES.map((each) => sides.map((side) => el("th", { scope: "col" }, each.name, sides.length > 1 && el("small", {}, side.word)))));
+      RATES.map((each) => sides.map((side) => el("th", { scope: "col" }, each.name, el("small", {}, `${side.word.replace(" ", "-")} rows`)))));
     const now = (i) => (i === state.index ? { class: "lit", "aria-current": "true" } : {});
     const body = levels.map((level, i) => el("tr", now(i),
       el("th", { scope: "row" }, number(level.value)), key === "q" && el("td", {}, number(nKept(level))),

@@ -148,7 +148,7 @@ fcca.rows = (() => {
     if (change === null) {
       const why = !hasChanges ? "these thresholds do not come from counterfactuals."
         : rows.target[i] !== rows.label[i] ? "the black box gets it wrong, and only rows that it gets right are used."
-          : "its probability is outside the chosen range.";
+          : "the probability of its prediction is outside the chosen range.";
       part.append(el("p", { "data-test": "row-sentence" }, "No counterfactual was computed for this row: ", why));
     } else {
       const to = named(change.to), isPlain = change.sentence.startsWith(`${to} if `);
