@@ -452,7 +452,10 @@ def _sums(group: NDArray[np.int64], values: Floats, n: int) -> Floats:
 def _sorted(
     feature: NDArray[np.int32], kind: NDArray[np.str_], threshold: Floats, codes: Sequence[Codes | None]
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Return the sorted order of conditions, and a mask of those that differ from their predecessor."""
+    """Sort conditions; return their order and a mask.
+
+    The mask is True for the first of several equal conditions, and for conditions that occur once.
+    """
     keys: list[NDArray[Any]] = [feature, threshold]
     if (kind != "cut").any():
         rank = np.select([kind == name for name in KINDS], [0, 1, 2])

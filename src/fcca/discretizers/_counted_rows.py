@@ -165,7 +165,7 @@ class Digit(NamedTuple):
     values: Floats  # one of each group
 
     def of(self, x: Floats) -> Codes:
-        """Find the group of each value of the column."""
+        """Find the group of each value: values in a group satisfy the same conditions."""
         is_missing = np.isnan(x)
         any_missing = bool(is_missing.any())
         if self.cuts is not None:

@@ -40,6 +40,8 @@ class DigitCounts:
     def of(cls, columns: list[Floats], prefix: Prefix, at: int) -> DigitCounts:
         """Count the next digits of the values of each column.
 
+        A digit consists of ``BITS`` bits of the whole number that a float is converted to.
+
         Parameters
         ----------
         columns : list of ndarray

@@ -82,9 +82,9 @@ class PartialFitTransformer(TargetThresholdTransformer):
     def observe(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Collect the statistics of a chunk, before the first :meth:`partial_fit`.
 
-        The statistics are the range of each column, the training values in each cell and, if needed, the distinct values.
-        Counterfactuals depend on them. So :meth:`partial_fit` finds the same thresholds as :meth:`fit` on all rows only if
-        all chunks have been given to ``observe`` first.
+        The statistics are the ranges of the columns, the smallest and largest value in each cell and, if needed, the
+        distinct values. Counterfactuals depend on them. So :meth:`partial_fit` finds the same thresholds as :meth:`fit` on
+        all rows if all chunks have been given to ``observe`` first.
 
         Parameters
         ----------

@@ -55,7 +55,9 @@ class Unit(NamedTuple):
 
 @dataclass(frozen=True)
 class Places:
-    """The places of all units of one row, numbered consecutively over the units.
+    """The values that all units of one row can take (places).
+
+    A unit is a column or one-hot group. Places are numbered consecutively over all units.
 
     Attributes
     ----------

@@ -105,8 +105,8 @@ class RulesBetween:
     def rows(self, places: Places) -> tuple[csr_array, csr_array, Floats]:
         """Return all rules as constraints ``matrix @ places + others @ extra <= most``.
 
-        Returns ``matrix``, ``others`` and ``most``. ``places`` are the indicators of the places, and ``extra`` the extra
-        variables.
+        Returns ``matrix``, ``others`` and ``most``. ``places`` has one indicator per place (a value that a column can
+        take), which is 1 if the column has this value. ``extra`` are variables that relax constraints on sums.
         """
         is_move = np.ones(len(places.cost))
         is_move[places.own] = 0.0

@@ -182,7 +182,7 @@ class Reach:
     def hits(self, chosen: Longs) -> Booleans:
         """Return a mask of the leaves that a changed row is in.
 
-        ``chosen`` is the place of each unit.
+        ``chosen`` is the value (place) that each column or one-hot group takes.
         """
         inside: Booleans = np.all(self.mask[:, chosen], axis=1)
         return inside
@@ -190,7 +190,7 @@ class Reach:
     def same_leaves(self, chosen: Longs) -> Booleans:
         """Return a mask of the values (places) that keep the row in its leaves.
 
-        ``chosen`` is the current place of each unit.
+        ``chosen`` is the value (place) that each column or one-hot group has now.
         """
         together: Booleans = np.all(self.mask[self.hits(chosen)], axis=0)
         return together

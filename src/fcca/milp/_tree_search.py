@@ -159,8 +159,9 @@ class TreeSearch:
     def _judged(self, program: TreeProgram, aim: TreeAim, chosen: Longs) -> tuple[Longs | None, ProgramRows]:
         """Check a solution of HiGHS, and all solutions that are similar to it.
 
-        The text at the top of this module says which solutions are similar. ``chosen`` is the place of each unit. Returns
-        the cheapest valid solution or None, and a constraint that forbids all these solutions.
+        The text at the top of this module says which solutions are similar. ``chosen`` is the value (place) that each
+        column or one-hot group takes. Returns the cheapest valid solution or None, and a constraint that forbids all these
+        solutions.
         """
         places, alike = program.reach.places, program.reach.same_leaves(chosen)
         row = places.row(chosen)
