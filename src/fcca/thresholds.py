@@ -162,8 +162,8 @@ class ThresholdTable:
         assert categories is not None
         if codes != smaller_side(codes, len(categories)) or tuple(labels or ()) != tuple(categories[code] for code in codes):
             raise InvalidInputError(
-                f"The set {labels} of column {self.feature_names[feature]!r} is not in normal form. Of a set and its "
-                "complement, give the smaller side, in the order of the column's categories. from_counts and from_list do "
+                f"The set {labels} of column {self.feature_names[feature]!r} is not in normal form. Give the set or its "
+                "complement, whichever is smaller, in the order of the column's categories. from_counts and from_list do "
                 "this for you."
             )
         return codes

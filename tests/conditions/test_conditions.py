@@ -263,7 +263,7 @@ def test_conditions_that_a_column_cannot_have_are_refused(table):
     columns, nothing = table.columns, [NAN]
     with pytest.raises(InvalidInputError, match="no threshold"):
         ThresholdTable.from_counts(table.feature_names, [1], [0.5], [1.0], columns=columns)
-    with pytest.raises(InvalidInputError, match="smaller side"):
+    with pytest.raises(InvalidInputError, match="whichever is smaller"):
         ThresholdTable(
             table.feature_names, [1], nothing, nothing, nothing, nothing, [1], ["set"], (("boat", "car", "tv"),), columns
         )

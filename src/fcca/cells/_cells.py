@@ -211,9 +211,9 @@ class Cells:
         return position[len(self.cuts) :]
 
     def last_crossed(self, feature: Codes, origin: Floats, landing: Floats, cut: Floats) -> Floats:
-        """Find the last cut that each change crosses.
+        """Find the cut that each change crosses last, on the way to its landing.
 
-        The result is NaN for a change that crosses no cut.
+        The result is NaN for a change of a numeric column that crosses no cut.
 
         Parameters
         ----------
@@ -222,7 +222,8 @@ class Cells:
         origin, landing : ndarray of shape (n_changes,)
             The value before and after each change.
         cut : ndarray of shape (n_changes,)
-            Returned unchanged for columns of categories, and for values that were missing.
+            The result to return for a change of a category, and for a change of a missing value. It is ignored for all
+            other changes.
         """
         cuts = cut.copy()
         for j in np.unique(feature):

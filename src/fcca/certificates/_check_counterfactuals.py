@@ -214,7 +214,7 @@ def _lead(given: Evidence, which: Longs) -> Floats:
 
 
 def costs(given: Evidence) -> list[str]:
-    """Check that every stated cost is the sum of the costs of its moves."""
+    """Check that the stated cost of each counterfactual is the sum of the costs of its changes."""
     counted = given.claims_flip | given.unverified
     cost = _costs(given)
     wrong = counted & ~(np.isfinite(given.points.cost) & is_near(np.where(counted, given.points.cost, cost), cost))

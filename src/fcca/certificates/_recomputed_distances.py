@@ -42,9 +42,9 @@ class NumericColumn:
         return distinct, (middle - middle[0]) / (middle[-1] - middle[0])
 
     def binned(self) -> tuple[Floats, Floats]:
-        """Divide the range into bins of equal width, and return their positions and weights.
+        """Divide the range of the values into bins of equal width.
 
-        The positions are scaled to [0, 1].
+        Return the numbers of the bins, scaled to [0, 1], and the total weight of the values in each bin.
         """
         share = (self.values - self.values.min()) / self.width
         bins = np.minimum((share * N_BINS).astype(np.int64), N_BINS - 1)

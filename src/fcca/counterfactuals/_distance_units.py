@@ -229,7 +229,7 @@ def _named_units(scale: Mapping[str, float], names: Sequence[str], low: Floats, 
 def _deviations(counted: ValueCounts, low: Floats, high: Floats) -> Floats:
     """Compute the median absolute deviation of each numeric column.
 
-    If the median is 0, the mean absolute deviation is used instead. A constant column gets 1, a column without values too.
+    Where it is 0, the mean absolute deviation is used instead. Columns that are constant or have no values get 1.
     """
     unit = _width(low, high)
     for j, (values, weights) in enumerate(zip(counted.values, counted.weights, strict=True)):

@@ -47,11 +47,15 @@ def beat_own_class(
     batch: Batch,
     solve_pair: Callable[[LinearModel, Batch], Answers],
 ) -> tuple[Bools, Answers]:
-    """Find the cheapest change to any other class, by pairs of classes.
+    """Find cheapest changes after which some class beats the predicted class.
+
+    For each other class, a two-class model compares it with the predicted class. The cheapest change over these models is
+    a counterfactual only if no third class gets a higher score.
 
     Parameters
     ----------
     model : LinearModel
+        A model with three or more classes.
     batch : Batch
         The rows to change, and no other rows.
     solve_pair : callable
@@ -60,9 +64,10 @@ def beat_own_class(
     Returns
     -------
     certain : ndarray of bool
-        Whether the change of each row is valid for all classes. The other rows must be solved in another way.
+        For each row, whether its change is a counterfactual of ``model``. False if a third class gets a higher score; the
+        row must then be solved by another search.
     answers : Answers
-        The cheapest change of each row.
+        The change of each row.
     """
     ends = time.monotonic() + batch.time_limit
     parts = []

@@ -234,7 +234,7 @@ class Counterfactuals:
         return code
 
     def _sentence_details(self, i: int) -> dict[str, Any]:
-        """Return keyword arguments of :func:`sentence` that subclasses add, for counterfactual ``i``."""
+        """Return further arguments of :func:`sentence` for counterfactual ``i``. Subclasses override this method."""
         return {}
 
     def sentences(self, class_names: Mapping[Any, str] | None = None) -> list[str]:

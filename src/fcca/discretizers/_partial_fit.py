@@ -304,6 +304,6 @@ def _check_no_missing(search: ThresholdSearch) -> None:
     """Check that no number is missing, because the median to fill in is unknown."""
     for j in search.columns_to_fill():
         raise InvalidInputError(
-            f"Column {search.names[j]!r} has missing values. The effect of filling them in depends on the median of all "
-            "rows, which is not known from chunks. Use fcca.streaming.distill, or fit."
+            f"Column {search.names[j]!r} has missing values. To test what a missing value changes, it is replaced "
+            "with the median of its column over all rows, which partial_fit does not know. Use fcca.streaming.distill, or fit."
         )

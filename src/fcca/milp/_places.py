@@ -1,9 +1,10 @@
 """The values that the columns of a row can take, with costs.
 
 A unit is a column, or a one-hot group of columns that change together. The places of a unit are the values that it can take:
-its current value, and one value per other cell or category. A counterfactual chooses one place for each unit. The cells
-provide the smallest and largest training value of each cell and the counts of categories. The new values (landings) and the
-costs are recomputed here in numpy, so the programs are independent of the core.
+its current value, and one value per other cell or category. A counterfactual chooses one place for each unit. The
+``Cells`` object provides the smallest and largest training value of each cell, and the counts of the categories. The new
+values (landings) and their costs are computed here in numpy, not by the C++ core. So the mixed-integer programs check the
+core independently.
 """
 
 from __future__ import annotations
@@ -160,9 +161,9 @@ class PlaceFinder:
     training: TrainingValues
 
     def of(self, i: int, x0: Floats) -> Places:
-        """Return the places of a row, without columns and groups that cannot change.
+        """Return the places of all units of a row that can change.
 
-        ``i`` is the position of the row in the limits, and ``x0`` holds its values.
+        ``x0`` holds the values of the row. ``i`` is its index in ``limits``, which holds the rules for every row.
         """
         frozen = None if self.limits.frozen is None else np.asarray(self.limits.frozen[i], dtype=bool)
         stays = np.zeros(len(x0), dtype=bool) if frozen is None else frozen

@@ -153,7 +153,8 @@ class Share(Link):
     def both_classes(self, score: Floats) -> Floats:
         """Return the probabilities of the two classes.
 
-        Raise an UnsupportedModelError if ``of_first`` is True, because their last bit is then unknown.
+        If ``of_first`` is True, the model computes the probability of the first class only. The probability of the second
+        class then cannot be reproduced to its last bit, so an UnsupportedModelError is raised.
         """
         if self.of_first:
             raise UnsupportedModelError(

@@ -157,7 +157,7 @@ class Columns:
         )
 
     def for_prediction(self, used: Iterable[int]) -> Columns:
-        """Return columns that accept more tables, for prediction.
+        """Return a copy of these columns with weaker checks, for prediction.
 
         In the columns at the positions ``used``, values may be missing. All other columns may hold any values.
         """

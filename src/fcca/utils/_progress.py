@@ -37,7 +37,7 @@ _display: ContextVar[ProgressDisplay | None] = ContextVar("display", default=Non
 def shown_on(display: ProgressDisplay | None) -> Iterator[None]:
     """Show all jobs that run inside a ``with`` block on the given display.
 
-    If ``display`` is None, each job opens a display of its own if its ``verbose`` is not 0.
+    If ``display`` is None, each job whose ``verbose`` is not 0 opens its own display.
     """
     token = _display.set(display)
     try:
