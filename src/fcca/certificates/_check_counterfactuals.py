@@ -135,7 +135,8 @@ def _lands_well(
     box : (float, float)
         Smallest and largest training value.
     free : bool
-        Whether a rule may have led a move to any training value of its cell instead of the nearest.
+        True if a move may end at any training value of the cell that it enters, because of a rule. False if it must end at
+        the training value nearest to its start.
     """
     cell = np.searchsorted(cuts, landing)
     ends = np.concatenate([[-np.inf], cuts, [np.inf]])

@@ -146,7 +146,8 @@ def _by_tree_programs(
 ) -> None:
     """Prove counterfactuals of a tree ensemble again by mixed-integer programs.
 
-    The results are written into ``proofs``. ``chosen`` holds the positions of the counterfactuals to prove, and ``limits`` the rules that they obey.
+    The results are written into ``proofs``. ``chosen`` holds the positions of the counterfactuals to prove,
+    and ``limits`` the rules that they obey.
     """
     engine = CounterfactualEngine(given.estimator, given.engine.problem, method="milp", like=given.rows.X)
     engine.observe(given.table)

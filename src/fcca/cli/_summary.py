@@ -209,7 +209,7 @@ def _at_a_glance(found: Distillation, written: Sequence[Path], *, shows_tree: bo
 
 
 def _next_step(found: Distillation, written: Sequence[Path], *, shows_tree: bool) -> Text:
-    """Return the text of the line Next: what the user can read or open next.
+    """Return the text of the summary line ``Next``, which suggests what to read or open.
 
     ``shows_tree`` is True if the summary prints the tree further below.
     """

@@ -29,7 +29,7 @@ class Move(NamedTuple):
     cut : float
         The cut of the classifier that the change crosses last; NaN for models without cuts.
     edge : float
-        Smallest or largest training value: the one in the direction of the change.
+        The largest training value if the feature rises, the smallest if it falls.
     exact : bool
         Whether to print the landing unrounded, because a rounded value might break a rule.
     labels : tuple of str, or None

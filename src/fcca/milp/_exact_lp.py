@@ -81,9 +81,10 @@ def _steepest_first(cost: Floats, row: Floats, least: float, more: float, high: 
 def _refined(cost: Floats, rows: Floats, least: Floats, more: Floats, high: Floats, slack: Floats) -> LeastSum | None:
     """Solve a linear program with several constraints by iterative refinement.
 
-    Each round solves a program for the remaining error, scaled up, and corrects the solution, until the error vanishes. Any
-    non-negative dual values ``price`` of the constraints prove a lower bound of the minimum: ``price @ least`` plus the
-    minimum of ``(cost - rows.T @ price) @ x`` over ``0 <= x <= high``.
+    The program minimizes ``cost @ x`` subject to ``rows @ x >= least`` and ``0 <= x <= high``. HiGHS solves it only up to a
+    tolerance. So each round computes the remaining error, scales it up, solves the program for this error, and corrects
+    ``x``, until the error vanishes. The dual values ``price`` prove how good ``x`` is: for any ``price >= 0``, the minimum is
+    at least ``price @ least`` plus the minimum of ``(cost - rows.T @ price) @ x`` over ``0 <= x <= high``.
     """
     size = np.abs(rows).max(axis=1)
     rows, least, more, slack = rows / size[:, None], least / size, more / size, slack / size

@@ -54,9 +54,9 @@ class TriedTree:
 def tried_trees(comparison: Comparison, training: BinaryRows, held_out: BinaryRows | None) -> list[TriedTree] | None:
     """Grow trees with other parameters, and return those that beat the fitted tree.
 
-    The trees are measured on the held-out rows, or by cross-validation if there are none. Return None if no tree
-    can be measured: no rows are held out, and cross-validation is impossible. Cross-validation needs at least FEWEST_ROWS
-    rows. It is also impossible for a table read in chunks, of which only distinct rows and their numbers are stored.
+    The trees are measured on the held-out rows, or by cross-validation if there are none. Return None if
+    neither is possible. Cross-validation is impossible with fewer than FEWEST_ROWS rows. It is also impossible for a table
+    read in chunks, because only its distinct rows and their counts are stored.
 
     Parameters
     ----------

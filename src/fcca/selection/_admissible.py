@@ -171,7 +171,7 @@ def _positions_of(parameter: str, entry: Any, table: ThresholdTable, names: dict
     if isinstance(entry, Integral) and not isinstance(entry, bool):
         if not -len(names) <= int(entry) < len(names):
             raise InvalidInputError(
-                f"'{parameter}' has position {entry}, but there are {len(names)} conditions, counted from 0."
+                f"'{parameter}' contains the position {entry}, but positions go from 0 to {len(names) - 1}."
             )
         return [int(entry) % len(names)]
     name = entry

@@ -77,7 +77,10 @@ class Calibrated(Link):
 
 
 def check(estimator: Any) -> None:
-    """Check before fitting that a single, supported classifier will be calibrated."""
+    """Check before fitting that the calibrated classifier is supported.
+
+    It must be a supported classifier, and a single one: with ``ensemble=True``, scikit-learn fits one per fold.
+    """
     inner = estimator._get_estimator()
     check_supported(inner)
     prefit = isinstance(estimator.cv, str) and estimator.cv == "prefit"
