@@ -83,7 +83,7 @@ def _refined(cost: Floats, rows: Floats, least: Floats, more: Floats, high: Floa
 
     The program minimizes ``cost @ x`` subject to ``rows @ x >= least`` and ``0 <= x <= high``. HiGHS solves it only up to a
     tolerance. So each round computes the remaining error, scales it up, solves the program for this error, and corrects
-    ``x``, until the error vanishes. The dual values ``price`` prove how good ``x`` is: for any ``price >= 0``, the minimum is
+    ``x``, until the error vanishes. Dual values ``price`` prove a bound: for any ``price >= 0``, the minimum is
     at least ``price @ least`` plus the minimum of ``(cost - rows.T @ price) @ x`` over ``0 <= x <= high``.
     """
     size = np.abs(rows).max(axis=1)
