@@ -34,7 +34,9 @@ class Nodes:
         return {each.name: getattr(self, each.name) for each in fields(Nodes)}
 
     def arranged(self, order: NDArray[np.intp]) -> Self:
-        """Keep only the nodes in ``order``, and adapt the positions of roots and children.
+        """Keep only the nodes in ``order``.
+
+        The positions of roots and children are adapted.
 
         Parameters
         ----------

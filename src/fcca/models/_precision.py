@@ -1,7 +1,7 @@
 """Find exact cuts and boundaries in spite of rounding.
 
-Classifiers round numbers before they compare them. An exact cut or boundary is the largest float64 for which the comparison
-has the same result as for all smaller numbers.
+Classifiers round numbers before they compare them. An exact cut is the largest float64 for which the comparison has the
+same result as for all smaller numbers. The same holds for a boundary of scores.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ def _from_ordinal(ordinal: NDArray[np.int64]) -> Floats:
 def largest_passing(passes: Callable[[Floats], NDArray[np.bool_]], n: int) -> Floats:
     """Find, for each of ``n`` tests, the largest float64 that passes it.
 
-    The tests are searched by bisection, all at the same time.
+    The method is bisection, for all tests at the same time.
 
     Parameters
     ----------
     passes : callable
-        Accepts an array with one float64 per test, and returns True for each test that is passed. A test must be passed up
-        to some float64, and failed by all larger ones.
+        Accepts an array with one float64 per test, and returns True for each float64 that passes its test. If a float64
+        passes a test, all smaller ones must pass it.
     n : int
         Number of tests.
 

@@ -64,9 +64,9 @@ def load_model(path: str | Path, *, trusted: bool = False) -> Any:
     Raises
     ------
     InvalidInputError
-        For a file that is missing, empty, too large, compressed, damaged or of an unknown format; for a directory, device
-        or pipe; for a file without a classifier; for a pickle; for a skops file with untrusted types; and for a file that
-        crashes the child process or exceeds its limits of time and memory.
+        For a file that is missing, empty, too large, compressed, damaged or of an unknown format. For a directory, device or
+        pipe. For a file without a classifier, a pickle, or a skops file with untrusted types. For a file that crashes the
+        child process, or exceeds its limits of time and memory.
     UnsupportedModelError
         For a booster that is not a classifier, or if the library of the file is not installed.
 

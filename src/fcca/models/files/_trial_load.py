@@ -44,9 +44,10 @@ Load = Callable[[Path, bytes], Any]
 
 
 def try_in_child(load: Load, path: Path, content: bytes, what: str) -> None:
-    """Try to load a file in a child process with limited time and memory.
+    """Try to load a file in a child process.
 
-    If no error is raised, the file can be loaded in this process. The loaded object is not returned.
+    Time and memory of the child process are limited. If no error is raised, the file can be loaded in this process. The
+    loaded object is not returned.
 
     Parameters
     ----------

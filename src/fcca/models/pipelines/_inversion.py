@@ -202,9 +202,10 @@ class FittedSteps:
         return understood if column is None or column.categories is None else understood & ~(values < 0)
 
     def _without_unknown(self, columns: Columns, values: dict[int, NDArray[Any]]) -> tuple[Columns, dict[int, Floats]]:
-        """Remove the labels that the pipeline does not accept from the raw columns.
+        """Remove rejected labels from the raw columns.
 
-        ``values`` has the value of each output column for each label. Return the columns, and the remaining values as codes.
+        ``values`` has the value of each output column for each label. A label is rejected if the classifier does not accept
+        one of its values. Return the columns, and the remaining values as codes.
         """
         coded = {o: self._codes(o, given) for o, given in values.items()}
         out = []
@@ -223,9 +224,9 @@ class FittedSteps:
     def _at_missing(self, columns: Columns, missing: list[int]) -> list[tuple[list[int], Table]]:
         """Compute the output columns for missing values in raw columns ``missing``.
 
-        First, a single row has missing values in all of these columns. If the steps reject the row, the columns are divided
-        into two halves, with one row for each half, and so on. Return the groups of columns whose row the steps accept, each
-        with the output columns of its row.
+        First, a single row has missing values in all of these columns. If the steps reject the row, the two halves of
+        the columns are tried separately, and so on. Return the groups of columns whose row the steps accept, each with the
+        output columns of its row.
         """
         row = np.zeros((1, self.n))
         row[0, missing] = np.nan
@@ -434,8 +435,8 @@ def _trees_of_raw_columns(steps_before: FittedSteps) -> TreeEnsemble:
 def _without_single(model: TreeEnsemble, single: NDArray[np.int8]) -> TreeEnsemble:
     """Remove the nodes that send all rows to the same child.
 
-    ``single`` is 1 for a node that sends all rows to the left, and 0 for a node that sends all rows to the right. It is -1
-    for all other nodes.
+    ``single`` has an entry for each node. It is 1 if all rows go to the left child, 0 if all rows go to the right child, and
+    -1 otherwise.
     """
     target = np.arange(len(model.feature))
     # Children may be numbered before or after their parents, so repeat until nothing changes.

@@ -78,7 +78,7 @@ class Trace:
 
     @property
     def raw(self) -> bool:
-        """True if the output is the raw column, possibly with missing values filled in."""
+        """True if the output is the raw column, except for filled-in missing values."""
         return not self.constant and not self.encoded and self.exact and self.slope == 1
 
     def scaled(self, slope: float, centre: float, offset: float, exact: bool) -> Trace:

@@ -17,7 +17,7 @@ from fcca.tables import Columns
 class TableCoder(TransformerMixin, BaseEstimator):
     """Replace category labels with integer codes.
 
-    The codes are the positions of the labels in sorted order or, for pandas' category dtype, in the order of the dtype.
+    The code of a label is its position among the sorted labels. For pandas' category dtype, the order of the dtype is used.
     Numbers are not changed. ``X`` is any table that :meth:`fcca.tables._columns.Columns.of_table` accepts.
 
     Parameters

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 def as_fitted_on(estimator: Any, X: Floats, columns: Columns | None = None) -> Any:
-    """Convert encoded rows to the kind of table that an estimator was fitted on.
+    """Convert encoded rows to the kind of table used to fit an estimator.
 
     Parameters
     ----------
