@@ -1,6 +1,6 @@
-"""Fill in missing category labels, and align the codes of several models.
+"""Fill in category labels that classifiers did not keep, and align category codes.
 
-Some classifiers keep only codes or hashes of labels.
+Some classifiers keep only codes or hashes of labels. The models of an ensemble must use the same codes.
 """
 
 from __future__ import annotations
@@ -61,8 +61,9 @@ class ColumnLabels(NamedTuple):
 class OpenColumn(Column):
     """A column of categories whose labels the classifier did not keep.
 
-    Its ``categories`` are the codes or hashes that the classifier kept, and ``OTHER`` for all other labels.
-    :func:`labelled` replaces the column with one that has the labels of a table.
+    Its ``categories`` are the codes, hashes or strings that the classifier kept instead. If they are codes or hashes,
+    the last category is ``OTHER``, which stands for all other labels. :func:`labelled` replaces the column with one that has
+    the labels of a table.
     """
 
     def labels_in(self, values: pd.Series[Any], name: str) -> ColumnLabels:
@@ -82,8 +83,8 @@ class CodedColumn(OpenColumn):
     Attributes
     ----------
     index : tuple or None
-        For XGBoost labels that are not all ASCII: the lengths of the labels, and the bytes that XGBoost kept. These are not
-        enough to restore the labels, but enough to recognise them in a table.
+        The lengths of the labels, and the bytes that XGBoost kept of them. They are only set if some bytes are not
+        ASCII. Such labels cannot be restored, but they can be recognised in a table. None for all other columns.
     """
 
     index: tuple[tuple[int, ...], bytes] | None = None
@@ -127,7 +128,7 @@ class HashedColumn(OpenColumn):
 def _has_index(labels: tuple[Any, ...], lengths: tuple[int, ...], kept: bytes) -> bool:
     """Return True if labels have the lengths and bytes that XGBoost kept.
 
-    Some versions of XGBoost counted letters instead of bytes, and therefore kept too few bytes.
+    Some versions of XGBoost measured the lengths in letters instead of bytes. They kept only the first bytes.
     """
     texts = [str(label) for label in labels]
     whole = "".join(texts).encode()
@@ -138,7 +139,8 @@ def _has_index(labels: tuple[Any, ...], lengths: tuple[int, ...], kept: bytes) -
 def _equal_hashes(hashes: Sequence[int], labels: Sequence[Any]) -> NDArray[np.bool_]:
     """Compare the hash of each label with the hashes that CatBoost kept.
 
-    A small CatBoost model with one tree per hash does this: each tree tells which labels have its hash.
+    The comparison is made by a small CatBoost model with one tree per hash. Each tree has a leaf for labels with this hash,
+    and a leaf for all other labels.
 
     Returns
     -------
@@ -174,10 +176,10 @@ def _equal_hashes(hashes: Sequence[int], labels: Sequence[Any]) -> NDArray[np.bo
 
 
 def distinct_labels(values: pd.Series[Any]) -> tuple[tuple[Any, ...], bool]:
-    """Return the distinct labels of a column, and a flag.
+    """Return the distinct labels of a column, and True for pandas' category dtype.
 
-    The flag is True if the column has a category dtype. Then the labels have the order of the dtype. Otherwise, they are
-    sorted.
+    With this dtype, the labels are all categories of the dtype, in its order. Otherwise, the labels are sorted, and the
+    second result is False.
     """
     if isinstance(values.dtype, pd.CategoricalDtype):
         return tuple(values.cat.categories.tolist()), True
@@ -228,8 +230,8 @@ def relabelled(model: AnyModel, j: int, column: Column, positions: Codes) -> Any
 def labelled(model: AnyModel, X: Any) -> AnyModel:
     """Fill in category labels that a classifier did not keep.
 
-    CatBoost keeps hashes of the labels that its trees split by. LightGBM and XGBoost, if trained on category numbers, keep
-    the numbers that their trees split by. All other categories of a column lead to the same predictions.
+    CatBoost keeps only hashes of the labels that its trees split by. LightGBM and XGBoost may keep only integer codes, for
+    example if they were trained on codes. All categories that the classifier did not keep lead to the same predictions.
 
     Parameters
     ----------
@@ -260,7 +262,7 @@ def aligned(models: Sequence[TreeEnsemble]) -> tuple[list[TreeEnsemble], Columns
     models : list of TreeEnsemble
         The models. If two models list the categories of a column in a different order, the order of the first is used.
     columns : Columns or None
-        The columns of all models together; None for plain unnamed numbers.
+        The common description of the columns. None if no model has a description.
 
     Raises
     ------

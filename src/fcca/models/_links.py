@@ -43,14 +43,17 @@ class Link:
         raise NotImplementedError
 
     def ranking(self, scores: Floats) -> Floats:
-        """Compute one number per class. The largest determines the predicted class."""
+        """Compute one value per class, whose maximum determines the predicted class.
+
+        By default, these values are the scores.
+        """
         return scores
 
     def certainty(self, score: Floats, boundary: float) -> Floats:
         """Compute the certainty of predictions, from 0.5 at the boundary to 1.
 
         With a boundary at the probability 0.5, this is the probability of the predicted class. Otherwise, the probabilities
-        on each side of the boundary are rescaled linearly.
+        on each side of the boundary are rescaled linearly, to values from 0.5 to 1.
         """
         probability, middle = self.second_class(score), float(self.second_class(np.array([boundary]))[0])
         above = 0.5 + 0.5 * (probability - middle) / (1 - middle if middle < 1 else 1.0)
@@ -60,7 +63,10 @@ class Link:
 
 @dataclass(frozen=True)
 class Logistic(Link):
-    """A single score: the log-odds of the second class, divided by ``steepness``."""
+    """Link for a single score, converted by the logistic function.
+
+    The log-odds of the second class are ``steepness * score``.
+    """
 
     steepness: float = 1.0
 
@@ -80,9 +86,9 @@ class Logistic(Link):
 
 @dataclass(frozen=True)
 class Opposed(Logistic):
-    """A single score: the log-odds of the second class, in AdaBoost.
+    """Link for the single score of AdaBoost, the log-odds of the second class.
 
-    AdaBoost computes the softmax of minus half the score and half the score.
+    AdaBoost computes the two probabilities as the softmax of ``-score / 2`` and ``score / 2``.
     """
 
     def both_classes(self, score: Floats) -> Floats:
@@ -93,12 +99,12 @@ class Opposed(Logistic):
 
 @dataclass(frozen=True)
 class NoProbability(Logistic):
-    """A single score that does not determine ``predict_proba`` exactly.
+    """Link for a single score that does not determine ``predict_proba`` exactly.
 
     Attributes
     ----------
     reason : str
-        Error message if the exact probabilities are needed.
+        Message of the error that is raised if the exact probabilities are needed.
     """
 
     reason: str = ""
@@ -110,7 +116,7 @@ class NoProbability(Logistic):
 
 @dataclass(frozen=True)
 class Clipped(Link):
-    """A single score of the modified Huber loss.
+    """Link for a single score of a classifier with the modified Huber loss.
 
     The probability of the second class is ``(clip(score, -1, 1) + 1) / 2``.
     """
@@ -123,7 +129,10 @@ class Clipped(Link):
 
 @dataclass(frozen=True)
 class Softmax(Link):
-    """One score per class: log-probabilities up to a constant, divided by ``steepness``."""
+    """Link for one score per class, converted by the softmax function.
+
+    The probabilities are the softmax of ``steepness * scores``.
+    """
 
     steepness: float = 1.0
 
@@ -135,13 +144,15 @@ class Softmax(Link):
 
 @dataclass(frozen=True)
 class Share(Link):
-    """Scores that are already probabilities: averages of leaves or shares of votes.
+    """Link for scores that are averages over the leaves of trees, or votes.
+
+    If there is one score per class, the probabilities are the scores divided by their sum.
 
     Attributes
     ----------
     of_first : bool
-        For models with a single score. If True, the score is minus the probability of the first class. If False, it is the
-        probability of the second class.
+        For models with a single score. If True, the score is minus the probability of the first class. If False, the score
+        is the probability of the second class.
     """
 
     of_first: bool = False

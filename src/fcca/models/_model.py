@@ -1,6 +1,6 @@
 """The model: the common form of classifiers of all libraries.
 
-Readers convert classifiers to models, and searches use them.
+Readers convert classifiers to models. The searches use only models.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ class Model:
     """A classifier in the common form, which predicts from scores.
 
     A model of two classes may have one output, a single score. Then it predicts the second class if the score is above
-    ``boundary``. Otherwise it has one output per class, and predicts the class with the largest score. In a tie, the first
-    of these classes is predicted.
+    ``boundary``. Otherwise it has one output per class, and predicts the class with the largest value of
+    :meth:`Link.ranking`. For most links, this is the class with the largest score. In a tie, the first of the tied classes
+    is predicted.
 
     Attributes
     ----------
@@ -72,9 +73,10 @@ class Model:
         return self.link.every_class(scores)
 
     def confidence(self, scores: Floats) -> Floats:
-        """Compute the certainty of predictions, as probabilities of the predicted classes.
+        """Compute the certainty of predictions, one value per row.
 
-        With one output, the result is 0.5 for a score at the boundary; see :meth:`Link.certainty`.
+        With one output per class, this is the largest class probability. With a single output, it is the result of
+        :meth:`Link.certainty`, which is 0.5 at the boundary.
         """
         if scores.shape[1] == 1:
             return self.link.certainty(scores[:, 0], self.boundary)
@@ -169,7 +171,7 @@ class TreeEnsemble(Model, Nodes):
     categories : dict of int to ndarray
         For each node that splits by category, the category codes that go to the left child.
     divisor : float
-        For a forest, which averages its trees, the number of trees; otherwise 1.
+        Number of trees if the classifier averages its trees, sum of weights if it computes a weighted average, otherwise 1.
     parts : tuple of TreeBlock
         Blocks of trees that are summed separately, such as the forests in a VotingClassifier. Empty for a single sum.
     single_precision : bool

@@ -84,7 +84,7 @@ class NativeClassifier(FittedClassifier):
     def _columns(self, X: Any, *, by_category: bool = False) -> Any:
         """Check the number of columns, and convert ``X`` for the booster.
 
-        With ``by_category``, category labels in ``X`` are not converted. Otherwise, the result is a float64 array.
+        With ``by_category``, a table with category labels keeps its labels. All other tables become float64 arrays.
         """
         labels = by_category and not (isinstance(X, np.ndarray) and X.dtype.kind in "fiub")
         columns = X if labels and hasattr(X, "shape") else np.asarray(X, dtype=object if labels else np.float64)

@@ -14,7 +14,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Nodes:
-    """The nodes of trees; :class:`TreeEnsemble` describes the fields."""
+    """The nodes of trees.
+
+    :class:`TreeEnsemble` describes the fields.
+    """
 
     roots: NDArray[np.int64]
     feature: NDArray[np.int32]
@@ -31,12 +34,14 @@ class Nodes:
         return {each.name: getattr(self, each.name) for each in fields(Nodes)}
 
     def arranged(self, order: NDArray[np.intp]) -> Self:
-        """Keep the nodes in ``order`` only, and renumber roots and children.
+        """Keep only the nodes in ``order``.
+
+        The positions of roots and children are adapted.
 
         Parameters
         ----------
         order : ndarray of int
-            Positions of the nodes to keep. It must contain all roots and their descendants.
+            Positions of the nodes to keep, in their new order. It must contain all roots and their descendants.
         """
         number = np.full(len(self.feature), -1, dtype=np.int32)
         number[order] = np.arange(len(order))
@@ -56,7 +61,7 @@ class Nodes:
 
 
 def joined(forests: Sequence[Nodes]) -> Nodes:
-    """Concatenate the nodes of several forests, and renumber roots and children.
+    """Concatenate the nodes of forests, and adapt the positions of roots and children.
 
     If one forest does not support missing values, the result does not support them.
     """
@@ -88,15 +93,15 @@ def joined(forests: Sequence[Nodes]) -> Nodes:
 def first_nodes(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the position of the first node of each tree after concatenation.
 
-    ``sizes`` are the numbers of nodes of the trees.
+    ``sizes`` has the node count of each tree.
     """
     return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
 
 
 def shifted(children: NDArray[np.integer], first: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Convert children's positions in their tree to positions in all trees.
+    """Convert positions of children within their tree to positions among all nodes.
 
-    All trees are concatenated. A negative position marks a leaf and becomes -1. ``first`` and ``sizes`` are the first node
-    and the size of each tree.
+    ``children`` has the left or right children in all trees, one tree after the other. A leaf has a negative entry, which
+    becomes -1. ``first`` has the position of each tree's first node, and ``sizes`` the node count of each tree.
     """
     return np.where(children < 0, -1, children + np.repeat(first, sizes)).astype(np.int32)

@@ -1,6 +1,7 @@
 """Find exact cuts and boundaries in spite of rounding.
 
-Each is the last float64 before the result of a comparison with rounded numbers changes.
+Classifiers round numbers before they compare them. An exact cut is the largest float64 for which the comparison has the
+same result as for all smaller numbers. The same holds for a boundary of scores.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def largest_float64_below_float32_cut(threshold: Floats) -> Floats:
 
 
 def _to_ordinal(x: Floats) -> NDArray[np.int64]:
-    """Map neighbouring float64 numbers to successive int64 numbers."""
+    """Map float64 numbers to integers, so that neighbouring numbers differ by 1."""
     bits = x.view(np.int64)
     return np.where(bits < 0, np.int64(-(2**63)) - bits, bits)
 
@@ -43,20 +44,22 @@ def _from_ordinal(ordinal: NDArray[np.int64]) -> Floats:
 
 
 def largest_passing(passes: Callable[[Floats], NDArray[np.bool_]], n: int) -> Floats:
-    """Find the largest float64 that passes each of ``n`` tests, by bisection.
+    """Find, for each of ``n`` tests, the largest float64 that passes it.
+
+    The method is bisection, for all tests at the same time.
 
     Parameters
     ----------
     passes : callable
-        Accepts an array with one float64 per test, and returns which of them pass. Each test must be true up to some
-        float64 and false above it.
+        Accepts an array with one float64 per test, and returns True for each float64 that passes its test. If a float64
+        passes a test, all smaller ones must pass it.
     n : int
         Number of tests.
 
     Returns
     -------
     ndarray of shape (n,)
-        -inf for a test that no float64 passes, the largest finite float64 for a test that all pass.
+        One float64 per test. It is -inf if no finite float64 passes, and the largest finite float64 if all of them pass.
     """
     largest = np.finfo(np.float64).max
     low = np.full(n, _to_ordinal(np.array([-largest]))[0])

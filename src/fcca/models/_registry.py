@@ -21,11 +21,12 @@ from fcca.models.pipelines._steps import step_weights
 
 @dataclass(frozen=True)
 class Reader:
-    """Where to find the functions that read one class of classifiers.
+    """Registry entry of one supported class of classifiers.
 
-    Up to three functions in a module of ``fcca.models.readers`` belong to a class. ``read(estimator)`` reads a fitted
+    A module of ``fcca.models.readers`` has up to three functions for the class. ``read(estimator)`` converts a fitted
     classifier. The optional ``check(estimator)`` checks the parameters before fitting. The optional
-    ``weights(estimator, weight)`` returns the arguments of ``fit`` for row weights. By default, this is ``sample_weight``.
+    ``weights(estimator, weight)`` returns the arguments of ``fit`` for row weights. Without this function, the weights are
+    passed as ``sample_weight``.
 
     Attributes
     ----------
@@ -36,7 +37,7 @@ class Reader:
     checks_fitted : bool
         Whether ``read`` itself checks that the classifier is fitted.
     takes_missing : bool
-        Whether the classifier accepts missing numbers. For other classifiers, missing numbers are filled in.
+        Whether missing values in numeric columns are passed to the classifier. Otherwise, :func:`prepared` fills them in.
     is_around : bool
         Whether the class wraps another classifier, ``estimator``, and passes the table to it unchanged.
     """
@@ -48,9 +49,9 @@ class Reader:
     is_around: bool = False
 
     def function(self, verb: str) -> Any:
-        """Return the function ``verb``: "read", "check" or "weights".
+        """Import the module, and return one of its functions for the class.
 
-        Import the module first. Return None if the module has no such function.
+        ``verb`` is "read", "check" or "weights". Return None if the module has no such function.
         """
         module = import_module(f"fcca.models.readers.{self.module}")
         return getattr(module, f"{verb}_{self.kind}" if self.kind else verb, None)
@@ -160,7 +161,10 @@ def check_supported(estimator: Any) -> None:
 
 
 def is_linear(estimator: Any) -> bool:
-    """Return True for a linear classifier, fitted or not."""
+    """Return True for a linear classifier, fitted or not.
+
+    The classifier may be inside a Pipeline or another wrapper.
+    """
     name, reader = _find(estimator)
     if reader is not None and not reader.is_around:
         return reader.module == "_linear_models"

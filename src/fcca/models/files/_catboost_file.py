@@ -1,6 +1,6 @@
 """Check the trees in a binary CatBoost file.
 
-After eight bytes, such a file is a table in the format FlatBuffers.
+Such a file has a header of eight bytes. After the header follows a table in the format FlatBuffers.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ def check_steps(content: bytes) -> None:
 
 
 class _Table:
-    """A FlatBuffers table, whose fields are read by their numbers.
+    """A FlatBuffers table.
+
+    Each field of a table has an index, counted from 0.
 
     Parameters
     ----------
@@ -71,17 +73,18 @@ class _Table:
         self._at = self._reference(0) if at is None else at
 
     def table(self, field: int) -> _Table:
-        """Return the table in the field with this number."""
+        """Return the table in the field with the index ``field``."""
         return _Table(self._content, self._reference(self._place(field)))
 
     def number(self, field: int) -> int:
-        """Return the integer in the field with this number."""
+        """Return the integer in the field with the index ``field``."""
         return int(self._read("<i", self._place(field)))
 
     def vector(self, field: int, dtype: str) -> NDArray[Any]:
-        """Return the vector in the field with this number.
+        """Return the vector in the field with the index ``field``.
 
-        It is empty if the table lacks the field. The field ``STEPS`` has two numbers per entry, all others have one.
+        Its entries have the type ``dtype``. It is empty if the table lacks the field. In the field ``STEPS``, each item
+        consists of two entries, in all other fields of one.
         """
         place = self._place(field)
         if place == self._at:

@@ -1,6 +1,6 @@
 """Load classifiers from files.
 
-The content of a file determines its format, not its name. Code in a file is never run.
+The format of a file is recognised by its content, not by its name. Code in a file is never run.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def load_model(path: str | Path, *, trusted: bool = False) -> Any:
         A file of skops, XGBoost, LightGBM or CatBoost, of at most 4 GiB. The format is read from the content, not from the
         name.
     trusted : bool, default=False
-        Whether to skip the child process, which takes some seconds. Set it to True only for files that you wrote: a damaged
-        file may end this process. The types in a skops file are checked in any case.
+        Whether to skip the child process, which takes some seconds. Set it to True only for files that you wrote, because a
+        damaged file may crash this process. The types in a skops file are checked in any case.
 
     Returns
     -------
@@ -64,9 +64,9 @@ def load_model(path: str | Path, *, trusted: bool = False) -> Any:
     Raises
     ------
     InvalidInputError
-        For a file that is missing, empty, too large, compressed, damaged or of an unknown format; for a directory, device
-        or pipe; for a file without a classifier; for a pickle; for a skops file with untrusted types; and for a file that
-        crashes the child process or exceeds its limits of time and memory.
+        For a file that is missing, empty, too large, compressed, damaged or of an unknown format. For a directory, device or
+        pipe. For a file without a classifier, a pickle, or a skops file with untrusted types. For a file that crashes the
+        child process, or exceeds its limits of time and memory.
     UnsupportedModelError
         For a booster that is not a classifier, or if the library of the file is not installed.
 
@@ -159,7 +159,7 @@ def file_content(path: Path, formats: str = FORMATS) -> bytes:
 def check_not_pickled(path: Path, content: bytes, instead: str) -> None:
     """Raise an InvalidInputError for pickles and for compressed files.
 
-    A compressed file may be a pickle, too.
+    A compressed file may contain a pickle.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def check_not_pickled(path: Path, content: bytes, instead: str) -> None:
     content : bytes
         The content of the file.
     instead : str
-        Python code for the message, which saves the object in a format without code.
+        Python code that saves the object in a format without code. The error message recommends it.
     """
     advice = f"If you trust the file, load it yourself and save it in a format without code: {instead}."
     # Pickles of protocol 2 and later begin with the opcode PROTO.
@@ -204,7 +204,7 @@ def _format(path: Path, content: bytes) -> tuple[str, Load]:
 
 
 def _json_format(path: Path, content: bytes) -> tuple[str, Load]:
-    """Return the format of a JSON file, and its load function.
+    """Return the format of a JSON file, and the function that loads it.
 
     JSON files of XGBoost and CatBoost are supported.
     """

@@ -1,4 +1,4 @@
-"""Check a loaded classifier before compiled code uses its numbers."""
+"""Check a loaded classifier before compiled code uses its arrays."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ LARGEST_VALUE = 1e30  # scikit-learn takes values within float32
 
 
 def check_usable(classifier: Any) -> None:
-    """Check a loaded classifier: read it, and predict some rows.
+    """Check that a loaded classifier can be read and can predict some rows.
 
-    Any exception means damage. A classifier that fcca does not support passes this check: :func:`read_model` raises the
-    error when it is used.
+    Any exception means that the file is damaged. A classifier that fcca does not support passes this check.
+    :func:`read_model` raises the error later, when the classifier is used.
     """
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -42,7 +42,7 @@ def check_usable(classifier: Any) -> None:
 
 
 def check_trees(model: TreeEnsemble) -> None:
-    """Check that the nodes form trees with valid numbers.
+    """Check that the nodes form trees with valid columns, thresholds and values.
 
     Raises
     ------
@@ -69,9 +69,10 @@ def check_trees(model: TreeEnsemble) -> None:
 
 
 def _trial_rows(model: Model) -> Floats:
-    """Build some rows to predict, as encoded numbers.
+    """Build some rows to predict, with categories as codes.
 
-    They contain zeros, values at and above the cuts of the model, category codes and, if supported, missing values.
+    The rows contain zeros, and values at and above the cuts of the model. If all columns support missing values, one row
+    has only missing values.
     """
     rows = np.zeros((2, model.n_features))
     cuts = np.empty(0)

@@ -1,4 +1,4 @@
-"""Check scikit-learn objects from a file, before compiled code uses their numbers."""
+"""Check scikit-learn objects from a file, before compiled code uses their arrays."""
 
 from __future__ import annotations
 
@@ -101,9 +101,9 @@ def _is_histogram_tree(tree: Any, n_features: int) -> bool:
 def _has_valid_nodes(
     left: NDArray[Any], right: NDArray[Any], feature: NDArray[Any], inner: NDArray[np.bool_], n_features: int
 ) -> bool:
-    """Return True if all children follow their parents and columns exist.
+    """Return True if the children and the columns of all nodes exist.
 
-    ``inner`` marks the nodes that are not leaves.
+    Each child must also come after its parent. ``inner`` marks the nodes that are not leaves.
     """
     node, n_nodes = np.flatnonzero(inner), len(left)
     children = [side[inner].astype(np.int64) for side in (left, right)]

@@ -131,7 +131,8 @@ def load_skops(path: Path, content: bytes, trusted: Collection[str] = TRUSTED_TY
 def check_archive(content: bytes) -> None:
     """Check the unpacked size and the loaders of a skops file.
 
-    Raise a ValueError if the size is too large or a loader is not allowed.
+    A loader is the class of skops that creates an object. Raise a ValueError if the size is too large or a loader is not
+    allowed.
     """
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         size = sum(member.file_size for member in archive.infolist())

@@ -1,6 +1,6 @@
 """Load a file in a child process first, for safety.
 
-If this crashes or hangs, only the child process ends.
+If the library that loads the file crashes or hangs, only the child process ends.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ Load = Callable[[Path, bytes], Any]
 
 
 def try_in_child(load: Load, path: Path, content: bytes, what: str) -> None:
-    """Try to load a file in a child process with limits.
+    """Try to load a file in a child process.
 
-    The limits are on time and memory. Return nothing: if no error is raised, the file can be loaded in this process.
+    Time and memory of the child process are limited. If no error is raised, the file can be loaded in this process. The
+    loaded object is not returned.
 
     Parameters
     ----------
@@ -121,7 +122,7 @@ def _cause(code: int) -> str:
 
 
 def _memory_limit() -> float:
-    """Return the limit on this process's memory addresses, in bytes.
+    """Return the limit on the address space of this process, in bytes.
 
     Return infinity if there is no limit.
     """
@@ -135,7 +136,9 @@ def _memory_limit() -> float:
 def child(module: str, function: str, path: str, memory: str, seconds: str) -> NoReturn:
     """Load the content from standard input, in the child process.
 
-    The exit code is 0 if this succeeds, ``EXIT_REFUSED`` for an error of fcca, and ``EXIT_NO_MEMORY`` for a MemoryError.
+    This calls ``function`` of ``module`` with ``path`` and the content. The limits are ``memory`` in bytes, and ``seconds``
+    of processor time. The exit code is 0 if this succeeds, ``EXIT_REFUSED`` for an error of fcca, and ``EXIT_NO_MEMORY`` for
+    a MemoryError.
     """
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as report:
         os.dup2(2, 1)  # output of libraries goes to standard error
@@ -152,7 +155,7 @@ def child(module: str, function: str, path: str, memory: str, seconds: str) -> N
 
 
 def _set_limits(memory: int, seconds: int) -> None:
-    """Limit the memory addresses and processor time of this process.
+    """Limit the address space and processor time of this process.
 
     ``memory`` is in bytes.
     """

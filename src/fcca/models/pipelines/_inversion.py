@@ -29,7 +29,7 @@ UNKNOWN = -1.0
 class FittedSteps:
     """The fitted steps before a classifier, as functions of raw columns.
 
-    The table that the steps return has output columns. Each is a function of a single raw column.
+    Output columns are the columns of the table that the steps return. Each is a function of a single raw column.
 
     Parameters
     ----------
@@ -52,7 +52,8 @@ class FittedSteps:
     columns : Columns
         The raw columns, without categories that the classifier does not know.
     values : dict of int to ndarray
-        For each output column of categories, its value for each category of the raw column.
+        For each output column of a raw column of categories, its value for each category. An output column that depends
+        only on whether a number is missing has a single value.
     at_missing : ndarray
         The value of each output column if the raw value is missing.
     """
@@ -134,10 +135,9 @@ class FittedSteps:
         return out
 
     def _values_of_categories(self, columns: Columns) -> dict[int, NDArray[Any]]:
-        """Compute the value of each output column for each category.
+        """Compute each output column's value for each category of its raw column.
 
-        These are the categories of the output column's raw column. An output column that depends only on whether a number is
-        missing has a single value.
+        An output column that depends only on whether a number is missing has a single value.
         """
         sizes = [0 if column.categories is None else len(column.categories) for column in columns]
         codes = np.arange(max([*sizes, 1]), dtype=np.float64)
@@ -165,7 +165,7 @@ class FittedSteps:
     def _closed(self, inner: Model, values: dict[int, NDArray[Any]], columns: Columns) -> Model:
         """Fill in category labels that the classifier did not keep.
 
-        The labels are in ``values``: the steps pass these values to the classifier.
+        The labels are taken from ``values``, the values that the steps pass to the classifier.
         """
         for o, given in values.items():
             column = None if inner.columns is None else inner.columns[o]
@@ -202,9 +202,10 @@ class FittedSteps:
         return understood if column is None or column.categories is None else understood & ~(values < 0)
 
     def _without_unknown(self, columns: Columns, values: dict[int, NDArray[Any]]) -> tuple[Columns, dict[int, Floats]]:
-        """Remove labels of raw columns that the pipeline does not accept.
+        """Remove rejected labels from the raw columns.
 
-        ``values`` has the value of each output column for each label. Return the columns, and these values as codes.
+        ``values`` has the value of each output column for each label. A label is rejected if the classifier does not accept
+        one of its values. Return the columns, and the remaining values as codes.
         """
         coded = {o: self._codes(o, given) for o, given in values.items()}
         out = []
@@ -223,8 +224,9 @@ class FittedSteps:
     def _at_missing(self, columns: Columns, missing: list[int]) -> list[tuple[list[int], Table]]:
         """Compute the output columns for missing values in raw columns ``missing``.
 
-        All of these columns are missing in one row. If the steps reject this row, the columns are divided into two halves,
-        with a row for each. Return the groups of columns that the steps accept, each with its output columns.
+        First, a single row has missing values in all of these columns. If the steps reject the row, the two halves of
+        the columns are tried separately, and so on. Return the groups of columns whose row the steps accept, each with the
+        output columns of its row.
         """
         row = np.zeros((1, self.n))
         row[0, missing] = np.nan
@@ -433,7 +435,8 @@ def _trees_of_raw_columns(steps_before: FittedSteps) -> TreeEnsemble:
 def _without_single(model: TreeEnsemble, single: NDArray[np.int8]) -> TreeEnsemble:
     """Remove the nodes that send all rows to the same child.
 
-    ``single`` is 1 if a node sends all rows to the left, and 0 if to the right. For all other nodes, it is -1.
+    ``single`` has an entry for each node. It is 1 if all rows go to the left child, 0 if all rows go to the right child, and
+    -1 otherwise.
     """
     target = np.arange(len(model.feature))
     # Children may be numbered before or after their parents, so repeat until nothing changes.

@@ -36,10 +36,10 @@ class _InnerClassifier:
     path : str
         Prefix of its parameters in the outer estimator, such as ``"estimator__"``.
     ready : bool
-        Whether no preparation is needed: the classifier is already fitted, or the user's pipeline has steps other than
-        scalers.
+        Whether no preparation is needed. This is so if the classifier is already fitted, or if the user's pipeline has
+        steps other than scalers.
     scaled : bool
-        Whether the classifier gets the numbers from a scaler.
+        Whether a scaler comes before the classifier.
     """
 
     estimator: Any
@@ -81,9 +81,10 @@ def prepared(estimator: Any, columns: Columns) -> Any:
     Returns
     -------
     classifier
-        A scikit-learn Pipeline with a clone of the estimator as its last step. The estimator itself is returned if it needs
-        no preparation. This is so if it is fitted and frozen, or has encoders or imputers. It is also so if the table has
-        neither categories nor missing values.
+        A scikit-learn Pipeline with a clone of the estimator as its last step. The estimator itself is returned if it is
+        fitted and frozen, or if its pipeline has encoders or imputers. It is also returned if its parameters already tell
+        which columns hold categories. The last case is a table without categories, and without missing values that the
+        estimator does not support.
 
     Examples
     --------
@@ -146,10 +147,10 @@ def _has_own_categories(estimator: Any) -> bool:
 
 
 def _native(inner: _InnerClassifier, columns: Columns) -> tuple[str, dict[str, Any]] | None:
-    """Return what a classifier needs to split by category itself.
+    """Return the settings with which a classifier splits by category itself.
 
-    This is the parameter ``output`` of TableCoder, and parameters of the classifier. Return None if the classifier cannot
-    split by category, or not with so many categories.
+    These are the parameter ``output`` of TableCoder, and a dictionary with parameters of the classifier. Return None if the
+    classifier cannot split by category, or if a column has too many categories for it.
     """
     chosen = np.flatnonzero(columns.is_category).tolist()
     most = max(len(column.categories) for column in columns if column.categories is not None)

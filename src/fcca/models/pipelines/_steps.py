@@ -51,7 +51,7 @@ class Table(list[NDArray[Any]]):
 
 @dataclass(frozen=True)
 class Trace:
-    """The raw column and the function that give an output column.
+    """How an output column is computed from a raw column.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Trace:
         The output for the raw value x is ``slope * (x - centre) + offset``, up to rounding. Only used if the output is
         neither constant nor encoded.
     exact : bool
-        Whether this formula is exact: the slope is a power of two, and centre and offset are 0.
+        True if this formula is exact, because the slope is a power of two, and centre and offset are 0.
     """
 
     source: int
@@ -78,16 +78,13 @@ class Trace:
 
     @property
     def raw(self) -> bool:
-        """True if the output is the raw column itself.
-
-        Missing values may be filled in.
-        """
+        """True if the output is the raw column, except for filled-in missing values."""
         return not self.constant and not self.encoded and self.exact and self.slope == 1
 
     def scaled(self, slope: float, centre: float, offset: float, exact: bool) -> Trace:
         """Return the trace of the output after a further scaler.
 
-        The scaler computes ``slope * (x - centre) + offset``. ``exact`` tells whether the scaler rounds nothing.
+        The scaler computes ``slope * (x - centre) + offset``. ``exact`` is True if the scaler does not round.
         """
         if self.constant or self.encoded:
             return self
@@ -103,9 +100,9 @@ class Trace:
 
 @dataclass
 class RawColumnFacts:
-    """What the steps of a pipeline know about the raw columns.
+    """Facts about labels and missing values of raw columns, found in the steps.
 
-    These facts are about labels and missing values. Raw columns are given by position.
+    Raw columns are given by position.
 
     Attributes
     ----------
@@ -116,7 +113,7 @@ class RawColumnFacts:
     filled : dict of int to list
         For each raw column, the labels that an imputer or a missing indicator treats as missing.
     none_is_missing : set of int
-        Raw columns in which a missing label is None.
+        Raw columns in which a missing label is None instead of NaN.
     as_object : set of int
         Raw columns with the dtype object. scikit-learn treats them differently from numeric columns.
     """
@@ -302,7 +299,10 @@ SUPPORTED = (
 
 
 def _inner_steps(step: Any) -> list[Any]:
-    """Return the steps inside a Pipeline, ColumnTransformer or FeatureUnion, otherwise none."""
+    """Return the steps inside a Pipeline, ColumnTransformer or FeatureUnion.
+
+    Return an empty list for any other step.
+    """
     name = _leaf_name(step)
     if name == "Pipeline":
         return [inner for _, inner in step.steps]
@@ -341,8 +341,8 @@ def check_step(step: Any) -> None:
 def step_weights(step: Any, weight: Any, *, routed: bool = True) -> dict[str, Any]:
     """Return the arguments that pass row weights to a step's ``fit``.
 
-    They are empty if weights have no effect on the step. SimpleImputer does not accept weights: it computes its fill values
-    from the unweighted rows.
+    There are none if weights have no effect on the step. There are also none for SimpleImputer, which does not accept
+    weights. It computes its fill values from the unweighted rows.
 
     Parameters
     ----------

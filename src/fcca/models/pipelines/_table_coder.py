@@ -1,7 +1,4 @@
-"""TableCoder: a transformer that encodes labels.
-
-It is the first step of the pipelines that fcca builds.
-"""
+"""A transformer that encodes labels, the first step of pipelines that fcca builds."""
 
 from __future__ import annotations
 
@@ -18,10 +15,10 @@ from fcca.tables import Columns
 
 
 class TableCoder(TransformerMixin, BaseEstimator):
-    """Replace category labels with codes, their positions in sorted order.
+    """Replace category labels with integer codes.
 
-    Numbers and missing values are not changed. ``X`` is any table that
-    :meth:`fcca.tables._columns.Columns.of_table` accepts.
+    The code of a label is its position among the sorted labels. For pandas' category dtype, the order of the dtype is used.
+    Numbers are not changed. ``X`` is any table that :meth:`fcca.tables._columns.Columns.of_table` accepts.
 
     Parameters
     ----------
@@ -63,7 +60,7 @@ class TableCoder(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> NDArray[np.float64] | pd.DataFrame:
         """Replace the labels in ``X`` with codes.
 
-        Return an array for ``output="numbers"``, otherwise a data frame with the columns x0, x1, ….
+        Return an array for ``output="numbers"``, otherwise a data frame with the columns ``x0``, ``x1`` and so on.
         """
         check_is_fitted(self)
         validate_data(self, X, skip_check_array=True, reset=False)
@@ -84,7 +81,7 @@ class TableCoder(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the columns that :meth:`transform` returns.
 
-        These are the names in the training table or, unless ``output="numbers"``, x0, x1, ….
+        For ``output="numbers"``, these are the names in the training table. Otherwise, they are ``x0``, ``x1`` and so on.
         """
         check_is_fitted(self)
         names = self.columns_.names if self.output == "numbers" else [f"x{j}" for j in range(len(self.columns_))]

@@ -20,9 +20,7 @@ Floats = NDArray[np.float64]
 
 
 def as_fitted_on(estimator: Any, X: Floats, columns: Columns | None = None) -> Any:
-    """Convert encoded rows to the kind of table that an estimator expects.
-
-    This is the kind of table that the estimator was fitted on.
+    """Convert encoded rows to the kind of table used to fit an estimator.
 
     Parameters
     ----------
@@ -57,16 +55,19 @@ def fitted_names(estimator: Any) -> Any:
 
 
 def _first(estimator: Any) -> Any:
-    """Return the first step of a pipeline, also of a nested pipeline.
+    """Return the first step of a pipeline.
 
-    Return any other estimator unchanged.
+    If this step is a pipeline, return its first step instead. Return any other estimator unchanged.
     """
     steps = [step for _, step in getattr(estimator, "steps", []) if not (step is None or isinstance(step, str))]
     return _first(steps[0]) if steps else estimator
 
 
 def _innermost(estimator: Any) -> Any:
-    """Return the innermost classifier inside pipelines and classifiers with ``estimator``."""
+    """Return the classifier inside pipelines and wrappers.
+
+    A wrapper has the attribute ``estimator``.
+    """
     while True:
         if hasattr(estimator, "steps"):
             estimator = estimator.steps[-1][1]

@@ -1,4 +1,4 @@
 """Readers: one module per family of classifiers.
 
-Each converts a fitted classifier to a :class:`Model`.
+Each module converts fitted classifiers to a :class:`Model`.
 """

@@ -26,7 +26,7 @@ SEVERAL = (
 
 @dataclass(frozen=True)
 class Calibrated(Link):
-    """A single score whose probability is calibrated by scikit-learn.
+    """Link for a single score, with probabilities calibrated by scikit-learn.
 
     The calibrated probability of the second class never falls as the score rises.
 
@@ -77,9 +77,10 @@ class Calibrated(Link):
 
 
 def check(estimator: Any) -> None:
-    """Check before fitting that the calibrated classifier is supported.
+    """Check before fitting that a CalibratedClassifierCV is supported.
 
-    It must be a supported classifier, and a single one: with ``ensemble=True``, scikit-learn fits one per fold.
+    The classifier inside must be supported, and the same for all folds. With ``ensemble=True``, scikit-learn fits one
+    classifier per fold, unless the classifier inside is already fitted.
     """
     inner = estimator._get_estimator()
     check_supported(inner)
@@ -92,7 +93,7 @@ def check(estimator: Any) -> None:
 def weights(estimator: Any, weight: Any) -> dict[str, Any]:
     """Return the arguments of ``fit`` for row weights.
 
-    Raise an error if the weights would reach only the calibrators, but not the inner classifier.
+    Raise an error if the weights would reach the calibrators, but not the inner classifier.
     """
     inner = estimator._get_estimator()
     if not isinstance(inner, FrozenEstimator) and not has_fit_parameter(inner, "sample_weight"):

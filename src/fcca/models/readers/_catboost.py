@@ -140,7 +140,7 @@ def _saved(estimator: Any) -> dict[str, Any]:
 
 
 def _loss(estimator: Any) -> str:
-    """Return the name of the loss function of the training."""
+    """Return the name of the loss function used in training."""
     metadata = estimator.get_metadata()
     parameters = json.loads((metadata["params"] if "params" in metadata.keys() else "") or "null")  # noqa: SIM118 - no dict
     return str(((parameters or {}).get("loss_function") or {}).get("type", "unknown"))
@@ -155,7 +155,8 @@ def _link(loss: str) -> Link:
 def _boundary(estimator: Any, saved: dict[str, Any]) -> float:
     """Find the largest score for which the first class is predicted.
 
-    CatBoost can store another probability threshold than 0.5. Then its predictions for given scores are tried out.
+    This is 0, unless the model stores a probability threshold. Then it is found by bisection, with CatBoost's
+    predictions for trial scores.
     """
     if "binclass_probability_threshold" not in saved["model_info"]:
         return 0.0
@@ -171,9 +172,9 @@ def _boundary(estimator: Any, saved: dict[str, Any]) -> float:
 
 
 def _split_number(split: dict[str, Any], splits: dict[Split, int]) -> int:
-    """Return the number of ``split`` in ``splits``, the splits of all trees.
+    """Return the position of ``split`` in ``splits``, the splits of all trees.
 
-    A split that is not yet in ``splits`` is added, with the next number.
+    A split that is not yet in ``splits`` is added at the end.
     """
     if split["split_type"] == "FloatFeature":
         return splits.setdefault((False, split["float_feature_index"], split["border"]), len(splits))
@@ -210,7 +211,7 @@ def _columns(estimator: Any, by_category: dict[int, dict[str, Any]], splits: dic
 def _left(column: Column, value: float) -> NDArray[np.int64]:
     """Return the category codes that go to the left child.
 
-    These are all codes except that of ``value``.
+    These are all codes except the code of the category with the hash ``value``.
     """
     labels = column.categories or ()
     return np.array([code for code, label in enumerate(labels) if label != value], dtype=np.int64)
@@ -219,8 +220,8 @@ def _left(column: Column, value: float) -> NDArray[np.int64]:
 def _oblivious(tree: dict[str, Any], splits: dict[Split, int]) -> _Tree:
     """Read an oblivious tree, with one split per depth.
 
-    All nodes at the same depth have the same split. The results of the splits are the bits of the leaf's position, the first
-    split for the lowest bit.
+    All nodes at the same depth have the same split. The results of the splits, 0 or 1, are the bits of the leaf's position.
+    The first split in the file gives the lowest bit.
     """
     numbers = [_split_number(split, splits) for split in reversed(tree.get("splits") or [])]  # the highest bit at the root
     level, left, right = _complete(len(numbers))
@@ -231,9 +232,9 @@ def _oblivious(tree: dict[str, Any], splits: dict[Split, int]) -> _Tree:
 
 @cache
 def _complete(depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Build a complete binary tree, numbered from the root downwards.
+    """Build a complete binary tree of the given depth.
 
-    Return the depth, the left child and the right child of each node.
+    Return the depth, the left child and the right child of each node. The nodes are sorted by depth.
     """
     level = np.repeat(np.arange(depth + 1), 2 ** np.arange(depth + 1))
     node = np.arange(len(level))
@@ -241,7 +242,10 @@ def _complete(depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray
 
 
 def _by_branches(tree: dict[str, Any], splits: dict[Split, int]) -> _Tree:
-    """Read an asymmetric tree, in which each node has a split."""
+    """Read an asymmetric tree.
+
+    Nodes at the same depth may have different splits.
+    """
     nodes = [tree]
     left: list[int] = []
     right: list[int] = []

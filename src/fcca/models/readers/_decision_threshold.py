@@ -1,4 +1,4 @@
-"""Decision thresholds: read scikit-learn's threshold classifiers, and add thresholds to models."""
+"""Read classifiers with a decision threshold, and add decision thresholds to models."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def with_decision_threshold(model: Model, threshold: float) -> Model:
     Returns
     -------
     Model
-        A model with a single score. Its boundary is exact: it takes the rounding of the probability into account.
+        A model with a single score. Its boundary takes the rounding of the probability into account, so it is exact.
     """
     _check_threshold(threshold)
     return _decided(model, "predict_proba", 1, threshold)
@@ -144,7 +144,7 @@ def _decided(model: Model, method: str, positive: int, threshold: float) -> Mode
     ----------
     model : Model
     method : {"predict_proba", "decision_function"}
-        The response: the probability or the score of the class ``positive``.
+        Whether the response is the probability or the score of the class ``positive``.
     positive : {0, 1}
         Position of the class.
     threshold : float
@@ -228,9 +228,10 @@ def check(estimator: Any) -> None:
 
 
 def weights(estimator: Any, weight: Any) -> dict[str, Any]:
-    """Return no arguments, as threshold classifiers accept no row weights.
+    """Return the arguments of ``fit`` for row weights, which are none.
 
-    Raise an error if the inner classifier would need the weights.
+    Threshold classifiers do not pass weights to the inner classifier. Raise an error if the inner classifier would use
+    the weights.
     """
     if not isinstance(estimator, DecidedAt) and weight_parameters(estimator.estimator, weight):
         raise UnsupportedModelError(

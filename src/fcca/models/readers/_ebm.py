@@ -1,6 +1,6 @@
 """Read interpret's ExplainableBoostingClassifier (EBM) without interactions.
 
-Without interactions, the score is a sum of step functions, one per feature. Each is read as a tree.
+Without interactions, the score is a sum of step functions, one per feature. Each step function is read as a tree.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class InterpretLogistic(Logistic):
-    """A single score: the log-odds of the second class, in interpret.
+    """Logistic link for the single score of an EBM.
 
-    The library interpret computes the probability.
+    The library interpret computes the probability, so that rounding is the same.
     """
 
     def both_classes(self, score: Floats) -> Floats:
@@ -111,7 +111,7 @@ def _is_number(label: str) -> bool:
 
 @dataclass(frozen=True)
 class SpelledColumn(OpenColumn):
-    """A column of categories whose numbers the classifier keeps as strings.
+    """A column with numbers as categories, which the classifier keeps as strings.
 
     For example, both 2 and 2.0 in a table match the category ``"2"``.
     """
@@ -140,7 +140,7 @@ def _term(j: int, bins: Any, scores: Floats, column: Column) -> Nodes:
     j : int
         Position of the feature.
     bins : ndarray or dict
-        The cuts of a number or, for categories, the bin of each category.
+        For a numeric feature, its cuts. For a feature with categories, the position of the bin of each category.
     scores : ndarray of shape (n_bins, n_outputs)
         What each bin adds to the scores. The first bin is for missing values, the last for unknown categories.
     column : Column
@@ -198,7 +198,8 @@ def _balanced(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.
     first : ndarray of shape (n_nodes,)
         The first bin below each node.
     number : ndarray of shape (n_nodes,)
-        The bin of a leaf, or the cut of an inner node: cut ``i`` is between the bins ``i`` and ``i + 1``.
+        For a leaf, the position of its bin. For an inner node, the position of its cut. Cut ``i`` lies between the bins
+        ``i`` and ``i + 1``.
     """
     left, right, first, number = (np.full(2 * n - 1, -1, dtype=np.int64) for _ in range(4))
     bins = [(0, n)]

@@ -73,7 +73,8 @@ def _read_averaged(owner: Any, inner: Any) -> TreeEnsemble:
 def _read_votes(owner: Any, inner: Any) -> tuple[TreeEnsemble, NDArray[np.intp]]:
     """Read ``inner``, which must be a single tree.
 
-    Return its model and, for each node, the position of the class that it would predict as a leaf.
+    Return its model and, for each node, the position of the class that the node would predict as a leaf. If ``inner`` is not
+    a single tree, raise an error that names ``owner``, the ensemble around it.
     """
     model = read_part(inner)
     if not isinstance(model, TreeEnsemble) or len(model.roots) != 1 or model.parts or model.single_precision:
@@ -86,7 +87,8 @@ def _of_one_table(
 ) -> tuple[list[TreeEnsemble], Columns | None]:
     """Give the models the same category codes, and describe the columns.
 
-    The names of the columns are those that ``estimator`` was fitted on. Return the models, and the columns or None.
+    The names of the columns are those that ``estimator`` was fitted on. With ``takes_missing=False``, no column supports
+    missing values. Return the models, and the columns. These are None for plain numbers without names.
     """
     models, columns = aligned(models)
     names = getattr(estimator, "feature_names_in_", None)
@@ -110,7 +112,7 @@ def check_adaboost(estimator: Any) -> None:
 def read_adaboost(estimator: Any) -> TreeEnsemble:
     """Convert a fitted AdaBoostClassifier of single trees to a TreeEnsemble.
 
-    Each tree votes for the class that it predicts. Its leaves hold these votes, times the tree's weight.
+    Each tree votes for the class that it predicts. The value of a leaf is its vote, multiplied by the weight of the tree.
     """
     classes = estimator.classes_
     n_classes = len(classes)

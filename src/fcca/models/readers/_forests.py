@@ -16,8 +16,8 @@ from fcca.models.readers._sklearn_trees import join_trees
 def read(estimator: Any) -> TreeEnsemble:
     """Convert a fitted decision tree or forest of scikit-learn to a TreeEnsemble.
 
-    With ``n_jobs`` above 1, the order in which a forest adds up its trees differs between calls. So the last bit of a
-    probability may differ, too. The model uses the order of ``n_jobs=1``.
+    With ``n_jobs`` above 1, the order in which a forest adds up its trees differs between calls. This can change the last
+    bit of a probability. The model uses the order of ``n_jobs=1``.
     """
     if estimator.n_outputs_ > 1:
         raise UnsupportedModelError(

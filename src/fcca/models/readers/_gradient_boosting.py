@@ -15,7 +15,7 @@ from fcca.models.readers._sklearn_trees import join_trees
 
 
 def check(estimator: Any) -> None:
-    """Check the parameter ``init`` before fitting."""
+    """Check that the parameter ``init`` is supported."""
     if estimator.init is not None and estimator.init != "zero" and not isinstance(estimator.init, DummyClassifier):
         raise UnsupportedModelError(
             f"GradientBoostingClassifier(init={estimator.init!r}) starts from the predictions of another classifier, which "

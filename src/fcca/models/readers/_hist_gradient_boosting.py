@@ -27,7 +27,8 @@ def _nodes(predictor: Any, output: int, n_outputs: int, order: NDArray[np.int64]
     n_outputs : int
         Number of scores.
     order : ndarray
-        For each column number in the tree, the position of the column in the table.
+        For each column position in the tree, the position of the column in the table. The second result of
+        :func:`_columns`.
     columns : Columns
         The columns of the table.
     """
@@ -65,7 +66,7 @@ def _nodes(predictor: Any, output: int, n_outputs: int, order: NDArray[np.int64]
 def _column(name: str | None, found: NDArray[Any]) -> Column:
     """Build the description of a column of categories.
 
-    ``found`` are the categories of the classifier's encoder.
+    ``found`` has the categories that the classifier's encoder knows.
     """
     categories = found.tolist()
     labels = [label for label in categories if label is not None and label == label]  # NaN differs from itself
@@ -86,9 +87,10 @@ def _column(name: str | None, found: NDArray[Any]) -> Column:
 
 
 def _columns(estimator: Any) -> tuple[Columns, NDArray[np.int64]]:
-    """Return the columns, and the order in which trees number them.
+    """Return the columns of the table, and their order inside the trees.
 
-    The trees number columns of categories first. The second result has the table's position of each number.
+    Inside the trees, columns of categories come before all others. For each column position in the trees, the second result
+    has the position in the table.
     """
     n = estimator.n_features_in_
     names: list[Any] = [str(name) for name in getattr(estimator, "feature_names_in_", [])] or [None] * n

@@ -14,9 +14,9 @@ LARGEST_POWER = math.log(np.finfo(np.float64).max)
 
 
 def exp(x: Floats) -> Floats:
-    """Compute the exponential function with the C library.
+    """Compute the exponential function with the C library, as LightGBM and CatBoost do.
 
-    LightGBM and CatBoost do so. The result of ``np.exp`` may differ in the last bit.
+    The result of ``np.exp`` may differ in the last bit.
     """
     powers = [math.exp(power) if power <= LARGEST_POWER else math.inf for power in x.ravel().tolist()]
     return np.array(powers, dtype=np.float64).reshape(x.shape)
@@ -33,7 +33,7 @@ def logistic(scores: Floats, steepness: float) -> Floats:
 
 @dataclass(frozen=True)
 class PlainLogistic(Logistic):
-    """A single score: the log-odds of the second class.
+    """Logistic link of LightGBM and CatBoost, with the same rounding.
 
     The probability is rounded as by the formula ``1 / (1 + exp(-steepness * score))``.
     """
@@ -48,7 +48,7 @@ class PlainLogistic(Logistic):
 class RoundedSoftmax(Softmax):
     """Softmax of LightGBM, which predicts the class with the largest rounded probability.
 
-    Different scores can round to the same probability. Then the first class is predicted.
+    Different scores can lead to the same rounded probability. In such a tie, the first of the tied classes is predicted.
     """
 
     def ranking(self, scores: Floats) -> Floats:
@@ -62,9 +62,9 @@ class RoundedSoftmax(Softmax):
 
 @dataclass(frozen=True)
 class OneAgainstRest(Link):
-    """One score per class: the log-odds of this class against all others.
+    """Link for one score per class, converted by the logistic function.
 
-    The probabilities need not sum to 1.
+    The log-odds of a class against all others are ``steepness`` times its score. The probabilities need not sum to 1.
     """
 
     steepness: float = 1.0

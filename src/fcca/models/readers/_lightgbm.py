@@ -1,6 +1,6 @@
 """Read LightGBM's classifiers and boosters, from the text that the library writes.
 
-The library treelite reads this text, too, but drops some information on missing values.
+The library treelite can also read this text, but it drops some information on missing values.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class _SavedLightGBM(NamedTuple):
     steepness : float
         Factor of the score in the logistic function, LightGBM's parameter ``sigmoid``.
     n_outputs, n_features : int
-        Number of scores, and of columns.
+        Number of scores per row, and number of columns.
     averaged : bool
         Whether the trees are averaged, as in a random forest, instead of summed.
     trees : list of dict
         The entries of each tree, as strings.
     feature_names, feature_infos : list of str
-        Name of each column, and its range or its categories.
+        For each column, its name, and its range or categories as LightGBM writes them.
     by_category : set of int
         Positions of the columns of categories.
     """
@@ -319,7 +319,7 @@ def _link(saved: _SavedLightGBM) -> Link:
 class LightGBMBooster(NativeClassifier):
     """A booster of ``lightgbm.train`` as a scikit-learn classifier.
 
-    It predicts the labels 0, 1, ….
+    The labels are the integers 0, 1 and so on.
     """
 
     @property
@@ -329,7 +329,7 @@ class LightGBMBooster(NativeClassifier):
 
     @property
     def classes_(self) -> NDArray[np.generic]:
-        """The class labels of the training data: 0, 1, …."""
+        """The class labels of the training data, integers from 0."""
         return np.arange(max(2, self.booster.num_model_per_iteration()))
 
     def _feature_names(self) -> list[str] | None:
@@ -340,7 +340,10 @@ class LightGBMBooster(NativeClassifier):
         _check_objective(_SavedLightGBM.of(self.booster, n_iterations=1).objective)
 
     def predict(self, X: Any) -> NDArray[np.generic]:
-        """Predict the class with the largest probability; the first in a tie."""
+        """Predict the class with the largest probability.
+
+        In a tie, predict the first of the tied classes.
+        """
         predicted: NDArray[np.generic] = np.argmax(self.predict_proba(X), axis=1)
         return predicted
 

@@ -1,4 +1,4 @@
-"""Read scikit-learn's linear classifiers: those with ``coef_`` and ``intercept_``."""
+"""Read scikit-learn's linear classifiers, which have ``coef_`` and ``intercept_``."""
 
 from __future__ import annotations
 
@@ -65,7 +65,10 @@ def _link_of_two(estimator: Any) -> Link:
 
 
 def read_svc(estimator: Any) -> LinearModel:
-    """Convert a fitted, linear SVC of two classes to a LinearModel."""
+    """Convert a fitted SVC to a LinearModel.
+
+    The kernel must be linear, and there must be at most two classes.
+    """
     check_svc(estimator)
     if len(estimator.classes_) > 2:
         raise UnsupportedModelError(

@@ -28,16 +28,19 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class EachAgainstRest(Link):
-    """One score per class: this class against all others.
+    """Link for one score per class.
+
+    Each score is the result of a classifier of this class against all others.
 
     Attributes
     ----------
     links : tuple of Link
         For each class, the function from its score to its probability. These probabilities are divided by their sum.
     by_probability : bool
-        Whether the class with the largest rounded probability is predicted, instead of the one with the largest score.
+        Whether the class with the largest rounded probability is predicted, instead of the class with the largest score.
+        These are the probabilities before the division.
     last_of_equals : bool
-        Whether the last class is predicted in a tie, instead of the first.
+        Whether the last of the tied classes is predicted in a tie, instead of the first.
     """
 
     links: tuple[Link, ...]
@@ -53,7 +56,7 @@ class EachAgainstRest(Link):
         return probabilities
 
     def ranking(self, scores: Floats) -> Floats:
-        """Compute one number per class. The largest determines the predicted class."""
+        """Compute one value per class, whose maximum determines the predicted class."""
         if self.by_probability:
             each = [link.both_classes(scores[:, k])[:, 1] for k, link in enumerate(self.links)]
             scores = np.column_stack(each).astype(np.float64)
@@ -65,9 +68,9 @@ class EachAgainstRest(Link):
 
 @cache
 def _answers_last_of_equals() -> bool:
-    """Return True if scikit-learn predicts the last class in a tie.
+    """Return True if OneVsRestClassifier predicts the last of tied classes.
 
-    This depends on the installed version.
+    This depends on the installed version of scikit-learn.
     """
     equals = OneVsRestClassifier(DummyClassifier()).fit(np.zeros((3, 1)), [0, 1, 2])
     return bool(equals.predict(np.zeros((1, 1)))[0] == 2)
@@ -86,7 +89,10 @@ def _refused(estimator: Any, inner: Any, why: str) -> UnsupportedModelError:
 
 
 def _one_score(estimator: Any, inner: Any, model: Model) -> Model:
-    """Convert a model of one class against others to a single score."""
+    """Convert the model of a class against all others to a single score.
+
+    ``inner`` is the classifier of this model, and ``estimator`` the OneVsRestClassifier around it. Both are named in errors.
+    """
     if model.n_outputs == 1:
         return model
     if not isinstance(model, TreeEnsemble) or not isinstance(model.link, Share) or model.n_outputs != 2:
@@ -97,7 +103,7 @@ def _one_score(estimator: Any, inner: Any, model: Model) -> Model:
 def read(estimator: Any) -> Model:
     """Convert a fitted OneVsRestClassifier to a Model.
 
-    The model has one score per class, except for two classes, where it has a single score.
+    The model has a single score for two classes, and one score per class for more than two.
     """
     if estimator.multilabel_:
         raise UnsupportedModelError(

@@ -1,6 +1,6 @@
 """Read XGBoost's classifiers and boosters, from the JSON that the library writes.
 
-The library treelite reads this JSON, too, but rounds differently. It computes the logit of the base score in double
+The library treelite can also read this JSON, but it rounds differently. It computes the logit of the base score in double
 precision, where XGBoost uses single precision. It multiplies the leaves of DART by their weights directly, where XGBoost
 first adds and subtracts the base score.
 """
@@ -36,9 +36,9 @@ INTEGERS = {9: np.int8, 10: np.uint8, 11: np.int16, 13: np.int32}
 
 @dataclass(frozen=True)
 class XGBoostLogistic(Logistic):
-    """A single score: the log-odds of the second class, in XGBoost.
+    """Link for a single score of XGBoost, the log-odds of the second class.
 
-    XGBoost computes the probability, in float32.
+    XGBoost itself computes the probability, in float32.
     """
 
     objective: str = "binary:logistic"
@@ -50,10 +50,9 @@ class XGBoostLogistic(Logistic):
 
 @dataclass(frozen=True)
 class SinglePrecisionLogistic(Logistic):
-    """A single score: the log-odds of the second class, in XGBoostBooster.
+    """Logistic link of :class:`XGBoostBooster` for the objective ``binary:logitraw``.
 
-    SciPy computes the probability, in float32. :class:`XGBoostBooster` does so for boosters with the objective
-    ``binary:logitraw``.
+    SciPy computes the probability in float32, as in :meth:`XGBoostBooster.predict_proba`.
     """
 
     def second_class(self, score: Floats) -> NDArray[Any]:
@@ -64,9 +63,10 @@ class SinglePrecisionLogistic(Logistic):
 
 @dataclass(frozen=True)
 class XGBoostSoftmax(Softmax):
-    """Softmax in float32. The class with the largest rounded probability is predicted.
+    """Softmax in float32, for the objective ``multi:softprob``.
 
-    Different scores can round to the same probability. Then the first class is predicted.
+    The class with the largest rounded probability is predicted. Different scores can lead to the same rounded probability.
+    In such a tie, the first of the tied classes is predicted.
     """
 
     def every_class(self, scores: Floats) -> NDArray[Any]:
@@ -80,7 +80,10 @@ class XGBoostSoftmax(Softmax):
 
 @dataclass(frozen=True)
 class SinglePrecisionSoftmax(Softmax):
-    """Softmax in float32. The class with the largest score is predicted."""
+    """Softmax in float32, for the objective ``multi:softmax``.
+
+    The class with the largest score is predicted.
+    """
 
     def every_class(self, scores: Floats) -> NDArray[Any]:
         """Return the probabilities of all classes, computed by SciPy as in XGBClassifier."""
@@ -98,9 +101,9 @@ class _SavedXGBoost(NamedTuple):
     base_score : list of float
         The stored base score, one number or one per class.
     n_outputs : int
-        Number of scores.
+        Number of scores per row.
     model : dict
-        The entry with the trees.
+        The part of the JSON that contains the trees.
     tree_weights : ndarray or None
         Weight of each tree, for the booster DART.
     feature_names, feature_types : list of str
@@ -302,8 +305,8 @@ def _columns(saved: _SavedXGBoost, n_features: int, codes: dict[int, set[int]]) 
 def _column(name: str | None, kept: dict[str, Any], codes: set[int]) -> Column:
     """Build the description of a column of categories.
 
-    ``kept`` is XGBoost's record of the labels, if any. Without labels, ``codes`` are the known categories: the codes by
-    which trees split.
+    ``kept`` is XGBoost's record of the labels, which may be empty. Without labels, the categories are ``codes``, the
+    category codes by which trees split.
     """
     values = kept.get("values", [])
     if "type" in kept and values:
@@ -397,7 +400,7 @@ def _read(booster: Any, saved: _SavedXGBoost, classes: NDArray[np.generic]) -> T
 class XGBoostBooster(NativeClassifier):
     """A booster of ``xgboost.train`` as a scikit-learn classifier.
 
-    It predicts the labels 0, 1, ….
+    The labels are the integers 0, 1 and so on.
     """
 
     @property
@@ -407,7 +410,7 @@ class XGBoostBooster(NativeClassifier):
 
     @property
     def classes_(self) -> NDArray[np.generic]:
-        """The class labels of the training data: 0, 1, …."""
+        """The class labels of the training data, integers from 0."""
         return np.arange(max(2, self._parameters()[1]))
 
     def _feature_names(self) -> list[str] | None:
