@@ -90,7 +90,7 @@ def interrupts_deferred(*, libraries: bool = True) -> Iterator[None]:
 def is_out_of_memory(error: BaseException | None) -> bool:
     """Return True if an error means a lack of memory.
 
-    The errors that caused it are examined, too.
+    The other errors in its exception chain are checked in the same way.
     """
     while error is not None:
         message = str(error).lower() if isinstance(error, ImportError | RuntimeError | OSError) else ""

@@ -56,7 +56,10 @@ class Result(ABC):
         raise NotImplementedError
 
     def write(self, outputs: AtomicOutputs) -> None:
-        """Write the files to ``outputs``. Commands that write files override this method."""
+        """Write the files to ``outputs``.
+
+        Results that are written to files override this method.
+        """
         raise NotImplementedError
 
     def verdict(self) -> tuple[int, str]:
@@ -93,7 +96,10 @@ class Command:
         self.check()
 
     def check(self) -> None:
-        """Check combinations of options. The single options were checked before, one by one."""
+        """Check combinations of options.
+
+        Each option was already checked on its own.
+        """
 
     def targets(self) -> tuple[Path, Sequence[str]]:
         """Return the directory and the names of the files that the command will write."""
@@ -133,11 +139,17 @@ class Command:
         return code
 
     def compute(self, output: Output, outputs: AtomicOutputs) -> Result:
-        """Compute the result. Commands override either this method or :meth:`run`."""
+        """Compute the result.
+
+        Commands override either this method or :meth:`run`. ``output`` prints notes, and ``outputs`` are the files to write.
+        """
         raise NotImplementedError
 
     def show(self, output: Output) -> None:
-        """Open the output in a browser if an option says so."""
+        """Open the output in a browser if ``--open`` was given.
+
+        Commands without this option do nothing here.
+        """
 
 
 def options_of(command: type[Command]) -> dict[str, Any]:
