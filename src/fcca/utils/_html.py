@@ -17,12 +17,12 @@ class Markup(str):
 
 
 def paragraph(text: object) -> str:
-    """Return an HTML paragraph with this text, escaped unless it is a Markup."""
+    """Return an HTML paragraph with this text, escaped unless it is a ``Markup``."""
     return f"<p>{_cell(text)}</p>"
 
 
 def html_table(head: Sequence[object], lines: Iterable[Sequence[object]], *, numbers: Sequence[int] = ()) -> str:
-    """Return an HTML table. Cells are escaped unless they are a Markup.
+    """Return an HTML table, with cells escaped unless they are a ``Markup``.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def html_table(head: Sequence[object], lines: Iterable[Sequence[object]], *, num
     lines : iterable of sequences
         The rows of the table, with one cell per column.
     numbers : sequence of int, default=()
-        Positions of the columns to align to the right.
+        Indices of the columns to align to the right.
     """
 
     def line(tag: str, cells: Sequence[object]) -> str:

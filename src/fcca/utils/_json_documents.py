@@ -205,15 +205,18 @@ class DocumentReader:
         return found
 
     def counts(self, given: dict[str, Any], known: Collection[str], what: str) -> dict[str, int]:
-        """Check that an object maps only known statuses to whole numbers of at least 0."""
+        """Check that an object maps statuses to counts, and return it.
+
+        The statuses must be in ``known``. Counts are integers of at least 0. ``what`` names the object in error messages.
+        """
         if not all(name in known and is_whole(n) and 0 <= n < LARGEST_WHOLE for name, n in given.items()):
             raise self.damaged(f"{what} must be non-negative counts by status ({', '.join(known)})")
         return given
 
     def labels(self, given: Sequence[Any], what: str) -> tuple[Label, ...]:
-        """Check that labels are distinct strings or finite numbers, at least one, and return them.
+        """Check that labels are distinct strings or finite numbers, and return them.
 
-        ``what`` names the labels in error messages.
+        At least one label is required. ``what`` names the labels in error messages.
         """
         if not given or not all(is_label(label) for label in given):
             raise self.damaged(f"{what} must be strings or finite numbers, at least one")

@@ -37,7 +37,7 @@ _display: ContextVar[ProgressDisplay | None] = ContextVar("display", default=Non
 def shown_on(display: ProgressDisplay | None) -> Iterator[None]:
     """Show all jobs that run inside a ``with`` block on the given display.
 
-    If ``display`` is None, each job whose ``verbose`` is not 0 opens its own display.
+    If ``display`` is None, a job opens a display only if its argument ``shown`` is True, see :func:`progress_bar`.
     """
     token = _display.set(display)
     try:
@@ -67,7 +67,7 @@ def progress_bar(label: str, total: int | None, shown: bool) -> Iterator[Update 
     total : int or None
         Amount of work. None if the function will report it later.
     shown : bool
-        Whether to open a display on standard error if no display is open.
+        If True, open a display on standard error if no display is open.
     """
     display = _display.get()
     if display is not None:
@@ -165,6 +165,12 @@ class PlainDisplay:
     """A display for files and logs: a line of text every few seconds.
 
     Short jobs show nothing.
+
+    Parameters
+    ----------
+    stream : text stream
+    seconds : float, optional
+        Time between two lines. Default: ``SECONDS_BETWEEN_LINES``.
     """
 
     def __init__(self, stream: IO[str], seconds: float | None = None) -> None:
