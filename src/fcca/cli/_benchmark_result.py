@@ -73,7 +73,7 @@ class BenchmarkFold:
     seconds: float  # for fitting the black box
 
     def line(self, method: str, predicted: Labels, **measures: float) -> Line:
-        """Return the accuracy, the fidelity and further metrics of one method on this fold.
+        """Return the accuracy, fidelity and further metrics of a method on this fold.
 
         Parameters
         ----------
@@ -217,10 +217,10 @@ def _check_folds(data: Dataset, folds: int) -> None:
 def _fold(
     data: Dataset, train: NDArray[np.int64], test: NDArray[np.int64], settings: Benchmark
 ) -> tuple[BenchmarkFold, int]:
-    """Fit the black box of a fold, and leave out held-out rows with unknown values.
+    """Fit the black box of a fold, and leave out unpredictable held-out rows.
 
-    A value is unknown if it is a category, or a missing value, that no training row has in the same column. Return the
-    fold and the number of rows that are left out.
+    Such a row has a category that no training row has, or a missing value in a column without missing training values.
+    Return the fold and the number of rows that are left out.
     """
     X, y = training_table(data.X.iloc[train]), data.y[train]
     known = known_rows(Columns.of_table(X), data.X.iloc[test])
@@ -242,7 +242,7 @@ def _fold(
 
 
 def _references(fold: BenchmarkFold) -> Iterator[Line]:
-    """Yield the metrics of the black box and of always predicting the most frequent class."""
+    """Yield the metrics of the black box and of the most frequent class."""
     yield fold.line(BLACK_BOX, fold.predictions, seconds=fold.seconds)
     began = perf_counter()
     predicted = np.full(len(fold.y_test), heaviest_label(fold.y), dtype=fold.y_test.dtype)
@@ -252,7 +252,7 @@ def _references(fold: BenchmarkFold) -> Iterator[Line]:
 def _with_best_tree(
     method: str, discretizer: Any, fold: BenchmarkFold, settings: Benchmark, seconds: float, **measures: float
 ) -> Line:
-    """Fit the best tree on the binary columns of a discretizer, and return its metrics.
+    """Fit the best tree on a discretizer's binary columns, and return its metrics.
 
     ``seconds`` is the time for fitting the discretizer. The time for the tree is added to it.
     """

@@ -95,9 +95,9 @@ def table_format(path: Path) -> str:
 
 
 def check_streamable(path: Path | None) -> None:
-    """Check that a table is a Parquet file, because other formats cannot be read in chunks.
+    """Check that a table is a Parquet file.
 
-    The error message shows how to convert a CSV file to Parquet.
+    Other formats cannot be read in chunks. The error message shows how to convert a CSV file to Parquet.
     """
     if path is None:
         raise InvalidInputError("--stream was given without a file. Expected fcca distill DATA.parquet --stream.")

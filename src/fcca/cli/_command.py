@@ -74,8 +74,8 @@ class Result(ABC):
 class Command:
     """Base class of the commands.
 
-    The fields of a command are its options, in the form that Typer expects: ``Annotated`` types with help strings and,
-    optionally, an :class:`OptionCheck`. In each panel of the help, the options of a class come before the options of its
+    The fields of a command are its options. Their types are ``Annotated`` types with help strings, as Typer expects, and may
+    contain an :class:`OptionCheck`. In each panel of the help, the options of a class come before the options of its
     base classes. Fields with ``init=False`` are not options. Modules with commands do not use
     ``from __future__ import annotations``, because Typer evaluates the annotations.
     """

@@ -131,7 +131,7 @@ def _split(source: Source, labels: TableLabels, settings: DistillSettings) -> Sp
 def _known(source: Source, labels: TableLabels, loaded: Any, settings: DistillSettings) -> BlackBox:
     """Check that a loaded black box fits the table, and return it.
 
-    The columns must be the same, and at least one class of the table must be known to the black box.
+    The columns must be the same, and the black box must know at least one class of the table.
     """
     assert settings.model_file is not None
     columns = known_columns(source.names, labels.counts, source.label, source.name, loaded, settings.model_file)

@@ -123,9 +123,9 @@ class Export(Command):
 
 
 def _form(to: str | None, out: Path | None) -> str:
-    """Return the output format: ``--to``, or the format for the file ending of ``--out``.
+    """Return the output format.
 
-    Without both options, the format is text.
+    It is the value of ``--to``, or else the format with the file ending of ``--out``. Without both options, it is text.
     """
     if to is not None:
         return str(to)

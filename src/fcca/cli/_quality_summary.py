@@ -104,9 +104,8 @@ def _short(label: Any) -> str:
 def better_settings(found: Distillation, settings: DistillSettings) -> list[RenderableType]:
     """Return a table of settings that gave better trees.
 
-    Other settings are tried only if the tree has at most two leaves or is no better than the most frequent class. If no
-    setting gave a better tree, a sentence says so for a tree that is no better than the most frequent class. For other
-    trees, the result is empty.
+    Other settings are tried only if the tree is small or useless. A useless tree is no better than the most frequent class.
+    If no better settings are known, return a sentence for a useless tree, and an empty list for other trees.
     """
     if found.advice:
         return [Text(), _advice_table(found.advice, found, settings)]

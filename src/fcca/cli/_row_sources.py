@@ -1,4 +1,4 @@
-"""Sources of rows: a table in memory, or a Parquet file that is read in chunks.
+"""Sources of rows: a table in memory, or a Parquet file in chunks.
 
 Both sources have the same methods. :func:`fcca.cli._distill_steps.distillation` calls them in this order: ``check_rules``,
 ``labels``, ``read`` if a black box is fitted, ``prepare``, ``example`` if there are rules and the black box is loaded,
@@ -276,7 +276,7 @@ class ParquetSource:
             return frame, labels_of(frame.pop(table.label))
 
     def prepare(self, black_box: BlackBox, split: Split, settings: DistillSettings) -> None:
-        """Set up the iteration over chunks, which have the column types of the black box."""
+        """Set up the iteration over chunks, with the column types of the black box."""
         self.rows = _KnownRows(self.table, black_box, split)
         self.chunks = _TimedChunks(self.rows, black_box.X, self.stopwatch)
 
@@ -437,8 +437,8 @@ class _TimedChunks(LocalChunks):
     ----------
     rows : _KnownRows
     like : DataFrame or None
-        Rows that the black box was fitted on, as an example of the column names and types. With None, the first chunk is
-        the example.
+        Rows that the black box was fitted on. They are an example of the column names and types. With None, the first
+        chunk is the example.
     stopwatch : Stopwatch
     """
 

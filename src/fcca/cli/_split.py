@@ -72,7 +72,7 @@ class Split:
         return cls(n_rows, test_size, random_state, drawn)
 
     def held_out(self, begin: int, end: int) -> Bools:
-        """Return a mask for the rows from ``begin`` to ``end - 1``: True for held-out rows."""
+        """Return a mask of the held-out rows among the rows ``begin`` to ``end - 1``."""
         if self.test_size == 0:
             return np.zeros(end - begin, dtype=bool)
         if self._is_held_out is not None:

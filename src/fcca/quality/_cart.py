@@ -99,7 +99,7 @@ class Cart:
     def _kept(self, n_leaves: int) -> NDArray[np.intp]:
         """Map each fitted node to a node of the tree with ``n_leaves`` leaves.
 
-        Each split adds two nodes with the next indices, so the tree with k leaves consists of the first 2k - 1 nodes. Each
+        Each split adds two nodes with the next indices. So the tree with k leaves consists of the first 2k - 1 nodes. Each
         later node is mapped to its closest ancestor among these nodes.
         """
         tree = self._tree

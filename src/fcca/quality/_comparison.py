@@ -211,9 +211,9 @@ class Comparison:
         )
 
     def cart(self, n_leaves: int) -> tuple[int, Figures] | tuple[None, None]:
-        """Return the number of leaves and the figures of CART with at most ``n_leaves`` leaves.
+        """Return the number of leaves and the figures of CART.
 
-        Both results are None if the rows are not in memory.
+        CART has at most ``n_leaves`` leaves. Both results are None if the rows are not in memory.
         """
         if self._cart is None or self.rows.table is None:
             return None, None

@@ -55,8 +55,8 @@ def tried_trees(comparison: Comparison, training: BinaryRows, held_out: BinaryRo
     """Grow trees with other parameters, and return those that beat the fitted tree.
 
     The trees are measured on the held-out rows, or by cross-validation if no rows are held out. No further tree is grown
-    after ``ALL_SECONDS``. Return None if no rows are held out and cross-validation is impossible. It needs at least
-    ``FEWEST_ROWS`` rows in memory. A table read in chunks is stored only as distinct rows and their counts.
+    after ``ALL_SECONDS``. Return None if no rows are held out and cross-validation is impossible. Cross-validation needs at
+    least ``FEWEST_ROWS`` rows. It also needs single rows, but a table read in chunks has only distinct rows with counts.
 
     Parameters
     ----------

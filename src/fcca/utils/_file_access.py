@@ -68,7 +68,7 @@ def _check_regular(path: Path, found: os.stat_result, largest: int) -> None:
 
 
 class AtomicOutputs:
-    """Output files in one directory, which have temporary names until all of them are complete.
+    """Output files in one directory, with temporary names until all are complete.
 
     Use :func:`atomic_outputs` to create such an object.
 
@@ -173,7 +173,7 @@ def atomic_outputs(directory: str | Path, *, last: str | None = None) -> Iterato
 
 
 def _check_destination(directory: Path, name: str) -> None:
-    """Raise an error unless the output file ``name`` is a regular file or does not exist yet."""
+    """Check that the output file ``name`` is a regular file or does not exist."""
     destination = directory / name
     try:
         if Path(name).name != name or name in ("", ".."):

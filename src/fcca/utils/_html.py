@@ -43,7 +43,7 @@ def html_table(head: Sequence[object], lines: Iterable[Sequence[object]], *, num
 
 
 def bar(share: float) -> Markup:
-    """Return the HTML of a horizontal bar whose length shows a share from 0 to 1."""
+    """Return a horizontal HTML bar whose length shows a share from 0 to 1."""
     width = round(BAR_WIDTH * min(1.0, max(0.0, share)))
     return Markup(f'<div style="width:{width}px;height:.6em;background:currentColor;opacity:.5"></div>')
 

@@ -1,4 +1,7 @@
-"""Show the progress of long computations: as bars on a terminal, as lines of text elsewhere."""
+"""Show the progress of long computations.
+
+A terminal shows bars. Files and pipes get lines of text.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +84,10 @@ def progress_bar(label: str, total: int | None, shown: bool) -> Iterator[Update 
 
 
 def standard_error_display() -> TerminalDisplay | PlainDisplay:
-    """Create a display that writes to standard error: bars on a terminal, lines of text elsewhere."""
+    """Create a display on standard error.
+
+    A terminal or a notebook shows bars. Files and pipes get lines of text.
+    """
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -92,14 +98,14 @@ def standard_error_display() -> TerminalDisplay | PlainDisplay:
 
 
 class TerminalDisplay:
-    """A display on a terminal: a bar and the time left for each running job."""
+    """A display on a terminal, with a bar and the time left for each job."""
 
     def __init__(self, console: Console) -> None:
         from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
         from rich.text import Text
 
         class TimeColumn(ProgressColumn):
-            """Column with the time left, or with the elapsed time if the time left is unknown."""
+            """Column with the time left if it is known, otherwise with the elapsed time."""
 
             def render(self, task: Task) -> Text:
                 left = task.time_remaining
@@ -162,7 +168,7 @@ class _Job:
 
 
 class PlainDisplay:
-    """A display for files and logs: a line of text every few seconds.
+    """A display for files and logs, which get a line of text every few seconds.
 
     Short jobs show nothing.
 

@@ -13,7 +13,8 @@ LEAST_SHARE = 1e-9  # a lower bound below this is a rounding error
 def proof_in_words(objective: float, lower_bound: float, is_optimal: bool) -> str:
     """Describe how close a search result is proven to be to the optimum.
 
-    The text is ``proven optimal``, or it compares the objective with its lower bound, such as ``within 3.1 % of optimal``.
+    The text is ``proven optimal``, or it compares the objective with its lower bound. An example of such a comparison is
+    ``within 3.1 % of optimal``.
 
     Parameters
     ----------
@@ -37,9 +38,9 @@ def proof_in_words(objective: float, lower_bound: float, is_optimal: bool) -> st
 def share_proof_in_words(share: float, lower_bound: float, is_optimal: bool) -> str:
     """Describe what is proven about a share that a search minimized over all choices.
 
-    An example is the inconsistency of a choice of thresholds. The text is ``proven optimal``, or it gives the lower bound,
-    such as ``not proven; no choice is below 0.7 %``. A share that equals its lower bound is proven optimal. A share of 0 is
-    always proven optimal, because no share is below 0.
+    An example of a share is the inconsistency of a choice of thresholds. The text is ``proven optimal``, or it gives the
+    lower bound: ``not proven; no choice is below 0.7 %``. A share that equals its lower bound is proven optimal. A share of
+    0 is always proven optimal, because no share is below 0.
 
     Parameters
     ----------
@@ -80,6 +81,6 @@ def limits_in_words(time_limit: float | None, max_nodes: int | None) -> str:
 def _rounded_up(x: float) -> int:
     """Round a number up to an integer of at least 1.
 
-    A number that exceeds an integer by less than 1e-9 is rounded down to it, because such a difference is a rounding error.
+    A number that exceeds an integer by less than 1e-9 is rounded down, because this difference is a rounding error.
     """
     return max(1, math.ceil(x - 1e-9))
