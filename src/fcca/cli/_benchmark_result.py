@@ -219,8 +219,8 @@ def _fold(
 ) -> tuple[BenchmarkFold, int]:
     """Fit the black box of a fold, and leave out unpredictable held-out rows.
 
-    Such a row has a category that no training row has, or a missing value in a column without missing training values.
-    Return the fold and the number of rows that are left out.
+    Such a row has an unknown category, or a missing value in a column whose training rows have none. Return the fold
+    and the number of rows that are left out.
     """
     X, y = training_table(data.X.iloc[train]), data.y[train]
     known = known_rows(Columns.of_table(X), data.X.iloc[test])

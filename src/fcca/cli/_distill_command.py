@@ -48,7 +48,7 @@ class Distill(options.DistillSettings):
 
     The summary begins with figures on held-out rows. They compare the tree with a CART tree of the same size, the most
     frequent class and the black box. The size of the tree, the proof of its optimality and the next step follow. If the
-    tree is no better than always predicting the most frequent class, the summary lists settings that gave better trees.
+    tree has two leaves or is no better than the most frequent class, the summary lists settings that gave better trees.
 
     --regularization is the cost per leaf. A leaf is added only if it lowers the criterion by more than this cost. So
     a lower cost per leaf gives a larger tree.
