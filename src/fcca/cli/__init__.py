@@ -45,7 +45,7 @@ FRUGAL = {
 
 
 def interrupt(signal_number: int, frame: FrameType | None) -> None:
-    """Handle Ctrl-C: raise KeyboardInterrupt.
+    """Handle Ctrl-C by raising ``KeyboardInterrupt``.
 
     An exception inside a Python callback of XGBoost would crash XGBoost. In that case, Ctrl-C is sent again a moment
     later, when the callback has ended.
@@ -62,8 +62,8 @@ def interrupt(signal_number: int, frame: FrameType | None) -> None:
 def interrupts_deferred(*, libraries: bool = True) -> Iterator[None]:
     """Delay Ctrl-C until the end of the ``with`` block, which contains imports.
 
-    During an import, Ctrl-C may get lost or look like a broken library. With ``libraries``, the largest libraries are
-    imported before the block, one by one, so that Ctrl-C works between two of them.
+    During an import, Ctrl-C may get lost or look like a broken library. If ``libraries`` is True, the largest libraries are
+    imported before the block, one by one. Ctrl-C then works between two of these imports.
     """
     for name in LIBRARIES if libraries else ():
         with interrupts_deferred(libraries=False):
@@ -90,7 +90,7 @@ def interrupts_deferred(*, libraries: bool = True) -> Iterator[None]:
 def is_out_of_memory(error: BaseException | None) -> bool:
     """Return True if an error means a lack of memory.
 
-    The errors that caused it are examined, too.
+    The other errors in its exception chain are checked in the same way.
     """
     while error is not None:
         message = str(error).lower() if isinstance(error, ImportError | RuntimeError | OSError) else ""
@@ -107,7 +107,7 @@ def out_of_memory() -> str:
 
 
 def memory_limit() -> int | None:
-    """Return the memory limit of the process (``ulimit -v``) in bytes; None without a limit."""
+    """Return the memory limit of the process in bytes (``ulimit -v``); None without one."""
     try:
         import resource
     except ImportError:  # Windows
@@ -123,7 +123,7 @@ def memory_is_scarce() -> bool:
 
 
 def check_memory(needed: int) -> None:
-    """Raise a MemoryError if fewer than ``needed`` bytes are left below the memory limit.
+    """Raise a ``MemoryError`` if fewer than ``needed`` bytes are left below the memory limit.
 
     Call this function before work that needs much memory. Otherwise, a library thread whose allocation fails would end
     the whole process, without an error message. Memory limits of 2 GB and more are not checked.

@@ -35,7 +35,7 @@ class Benchmark(Command):
     [italic]fidelity[/] is the share of rows where the tree and the black box agree. [italic]thresholds[/] is the number
     of thresholds that the tree can choose from. [italic]columns[/] is the number of columns that the tree uses.
     [italic]proven[/] is the share of the folds in which the tree is proven optimal. [italic]seconds[/] is the time to
-    compute the thresholds and to fit the tree. The line of the black box has the time to fit it.
+    compute the thresholds and to fit the tree. For the black box, it is the time to fit the black box.
 
     [bold]Examples[/]
 

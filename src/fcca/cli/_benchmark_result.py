@@ -73,7 +73,7 @@ class BenchmarkFold:
     seconds: float  # for fitting the black box
 
     def line(self, method: str, predicted: Labels, **measures: float) -> Line:
-        """Return the figures of one method on this fold.
+        """Return the accuracy, fidelity and further metrics of a method on this fold.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class BenchmarkFold:
         predicted : ndarray
             Predictions of the method for the held-out rows.
         **measures : float
-            Further figures, such as the number of leaves.
+            Further metrics, such as the number of leaves.
         """
         accuracy = float(np.mean(predicted == self.y_test))
         return {"method": method, "accuracy": accuracy, "fidelity": fidelity(predicted, self.predictions), **measures}
@@ -99,7 +99,7 @@ class BenchmarkResult(Result):
     model : str
         Description of the black box.
     lines : list of dict
-        One per method and fold, with the figures of the method on the held-out rows of the fold.
+        One per method and fold, with the metrics of the method on the held-out rows of the fold.
     missing : dict of str to str
         Methods that do not support this black box, each with the reason.
     seconds : float
@@ -116,7 +116,7 @@ class BenchmarkResult(Result):
     notes: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """Return the mean figures over the folds, with one line per method.
+        """Return the means over the folds, with one line per method.
 
         ``accuracy_se`` is the standard error of the accuracy.
         """
@@ -147,7 +147,10 @@ class BenchmarkResult(Result):
         return Group(*parts, *written_to(written))
 
     def document(self, written: Sequence[Path]) -> dict[str, Any]:
-        """Return the document for ``--json``; figures that a method does not have are null."""
+        """Return the result as a dictionary, for ``--json``.
+
+        Metrics that a method does not have are None.
+        """
         return {
             "data": {"name": self.data.name, "label": self.data.label, "columns": self.data.X.shape[1]},
             "rows": len(self.data.y),
@@ -216,8 +219,8 @@ def _fold(
 ) -> tuple[BenchmarkFold, int]:
     """Fit the black box of a fold, and leave out unpredictable held-out rows.
 
-    A held-out row is left out if no training row has its category, or a missing value in the same column. The second
-    result is the number of these rows.
+    Such a row has an unknown category, or a missing value in a column whose training rows have none. Return the fold
+    and the number of rows that are left out.
     """
     X, y = training_table(data.X.iloc[train]), data.y[train]
     known = known_rows(Columns.of_table(X), data.X.iloc[test])
@@ -239,7 +242,7 @@ def _fold(
 
 
 def _references(fold: BenchmarkFold) -> Iterator[Line]:
-    """Yield the figures of the black box and of the most frequent class."""
+    """Yield the metrics of the black box and of the most frequent class."""
     yield fold.line(BLACK_BOX, fold.predictions, seconds=fold.seconds)
     began = perf_counter()
     predicted = np.full(len(fold.y_test), heaviest_label(fold.y), dtype=fold.y_test.dtype)
@@ -249,9 +252,9 @@ def _references(fold: BenchmarkFold) -> Iterator[Line]:
 def _with_best_tree(
     method: str, discretizer: Any, fold: BenchmarkFold, settings: Benchmark, seconds: float, **measures: float
 ) -> Line:
-    """Fit the best tree on the columns of a discretizer, and return its figures.
+    """Fit the best tree on a discretizer's binary columns, and return its metrics.
 
-    ``seconds`` is the time that fitting the discretizer took. The time for the tree is added to it.
+    ``seconds`` is the time for fitting the discretizer. The time for the tree is added to it.
     """
     began = perf_counter()
     B = discretizer.transform(fold.X)
@@ -272,7 +275,7 @@ def _with_best_tree(
 
 
 def _fcca(fold: BenchmarkFold, settings: Benchmark) -> Iterator[Line]:
-    """Yield the figures of FCCA for every quantile of ``--q``.
+    """Yield the metrics of FCCA for every quantile of ``--q``.
 
     The counterfactuals are computed only once, because the quantile only decides which thresholds are kept.
     """
@@ -316,9 +319,9 @@ METHOD: dict[str, Callable[[BenchmarkFold, Benchmark], Iterator[Line]]] = {"fcca
 
 @dataclass(frozen=True)
 class _Lines:
-    """The printed figures of all methods.
+    """The printed metrics of all methods.
 
-    They are one table, or two stacked tables if one table is too wide for the console.
+    They are printed as one table, or as two tables if one table is too wide for the console.
     """
 
     frame: pd.DataFrame

@@ -75,16 +75,16 @@ def fitted_black_box(
     Parameters
     ----------
     frame : DataFrame
-        Raw rows of the file; the index is their position in the file.
+        Raw rows of the file. The index contains their row numbers in the file, counted from 0.
     y : ndarray
-        Labels.
+        Labels of the rows of ``frame``.
     rows : ndarray or None
-        Positions in ``frame`` of the rows to fit on. None means that ``frame`` is a sample: all of its rows are used.
+        Positions in ``frame`` of the rows to fit on. With None, ``frame`` is a sample, and all of its rows are used.
     settings : DistillSettings
     rules : tuple of Constraint
         The rules for changes. They are checked before the fit, so that a wrong rule is reported early.
     from_text : bool
-        True for file formats without column types.
+        True for file formats without column types, such as CSV.
     stopwatch : Stopwatch
     """
     if rows is None and len(np.unique(y)) == 1:
@@ -112,13 +112,16 @@ def decided(classifier: Any, settings: DistillSettings) -> Any:
 
 
 def training_table(X: pd.DataFrame) -> pd.DataFrame:
-    """Remove the categories that no row of ``X`` has from the category columns."""
+    """Remove unused categories from the categorical columns of ``X``."""
     listed = {name: X[name].cat.remove_unused_categories() for name in X.columns if X[name].dtype == "category"}
     return X.assign(**listed) if listed else X
 
 
 def check_range(X: pd.DataFrame) -> None:
-    """Check that all numbers are small enough: differences within a column must not overflow."""
+    """Check that no number exceeds ``LARGEST_NUMBER`` in absolute value.
+
+    Differences between larger numbers could overflow.
+    """
     largest = X.select_dtypes("float64").abs().max()
     if largest.max() > LARGEST_NUMBER:
         raise InvalidInputError(

@@ -74,14 +74,17 @@ def check_file(path: Path, expected: str) -> None:
 
 
 def file_of(expected: str) -> OptionCheck:
-    """Return an option check that a path is a non-empty file."""
+    """Return an option check that a path is a non-empty file.
+
+    ``expected`` describes the file in the error message.
+    """
     return accepted_by(lambda path: check_file(path, expected))
 
 
 def table_format(path: Path) -> str:
-    """Return the format of a table, one of INPUT_FORMATS.
+    """Return the file format of a table, one of the keys of ``INPUT_FORMATS``.
 
-    The format is the ending of the file name.
+    The format is the ending of the file name, such as ``.csv``.
     """
     formats = ", ".join(INPUT_FORMATS)
     check_file(path, f"a table with column names and rows: one of {formats}")
@@ -92,11 +95,9 @@ def table_format(path: Path) -> str:
 
 
 def check_streamable(path: Path | None) -> None:
-    """Check that a table can be read in chunks.
+    """Check that a table is a Parquet file.
 
-    Only Parquet files can.
-
-    The error message shows how to convert a CSV file to Parquet.
+    Other formats cannot be read in chunks. The error message shows how to convert a CSV file to Parquet.
     """
     if path is None:
         raise InvalidInputError("--stream was given without a file. Expected fcca distill DATA.parquet --stream.")
@@ -114,7 +115,10 @@ def check_streamable(path: Path | None) -> None:
 
 
 def check(option: str, value: Any, fits: bool, expected: str) -> None:
-    """Raise an error about an option unless ``fits``; ``expected`` describes valid values."""
+    """Raise an error about the value of an option if ``fits`` is False.
+
+    ``expected`` describes valid values in the error message.
+    """
     if not fits:
         raise InvalidInputError(f"{option} is {value}. Expected {expected}.")
 
@@ -136,7 +140,7 @@ def chosen_rows(text: str) -> list[range]:
 def chosen_levels(option: str, text: str) -> tuple[float, ...]:
     """Parse the quantiles of an option, such as ``0,0.7,0.9``.
 
-    Return distinct numbers from 0 to 1, in ascending order.
+    Return distinct numbers from 0 to 1, in ascending order. ``option`` is the name of the option, for error messages.
     """
     try:
         levels = sorted({float(part) for part in text.split(",")})
@@ -150,7 +154,8 @@ def chosen_levels(option: str, text: str) -> tuple[float, ...]:
 def units_of(text: str) -> str | dict[str, float]:
     """Parse the value of ``--scale``, such as ``income=1000,age=10``.
 
-    Return the unit of distance of each column. The words ``range``, ``rank`` and ``mad`` are returned unchanged.
+    Return a dictionary of columns and their units of distance. The words ``range``, ``rank`` and ``mad`` are returned
+    unchanged.
     """
     if text in SCALES:
         return text
@@ -160,7 +165,8 @@ def units_of(text: str) -> str | dict[str, float]:
 def class_weights(option: str, text: str) -> str | dict[str, float]:
     """Parse class weights such as ``yes=5,no=1``.
 
-    Return the weight of each class. The word ``balanced`` is returned unchanged.
+    Return a dictionary of classes and weights. The word ``balanced`` is returned unchanged. ``option`` is the name of the
+    option, for error messages.
     """
     if text == "balanced":
         return text
@@ -168,7 +174,10 @@ def class_weights(option: str, text: str) -> str | dict[str, float]:
 
 
 def _numbers_by_name(option: str, text: str, expected: str) -> dict[str, float]:
-    """Parse a text such as ``a=1,b=2`` into a mapping of names to positive numbers."""
+    """Parse a text such as ``a=1,b=2`` into a mapping of names to positive numbers.
+
+    ``option`` and ``expected`` are the name of the option and a description of valid values, for error messages.
+    """
     parts = [part.rpartition("=") for part in text.split(",")]
     numbers = {name.strip(): number_or_word(number) for name, _, number in parts}
     fits = all(isinstance(number, float) and 0 < number < math.inf for number in numbers.values()) and "" not in numbers
@@ -190,6 +199,9 @@ def not_installed(library: str) -> UnsupportedModelError:
 
 
 def check_installed(library: str | None) -> None:
-    """Check that an optional library is installed. None, for no library, is always valid."""
+    """Check that an optional library is installed.
+
+    If ``library`` is None, nothing is checked.
+    """
     if library is not None and find_spec(library) is None:
         raise not_installed(library)

@@ -57,8 +57,8 @@ def guessed(
     Returns
     -------
     DataFrame
-        float64 for numbers, object for strings, category dtype for columns in ``categorical``. Text columns whose values
-        differ in most rows, such as identifiers, are left out.
+        float64 for numbers, object for strings, category dtype for columns in ``categorical`` and for columns that already
+        have this type. Text columns whose values differ in most rows, such as identifiers, are left out.
     tuple of str
         Notes for the user on values that count as missing, and on columns that are left out.
     """
@@ -135,8 +135,8 @@ def _texts(column: pd.Series[Any]) -> pd.Series[Any]:
 def _numbers_in(texts: pd.Series[Any]) -> tuple[pd.Series[Any], Bools]:
     """Parse strings as numbers.
 
-    Return the numbers, with NaN for all other strings. The mask that follows marks strings that are neither a number nor
-    a usual sign for a missing value.
+    Return the numbers, with NaN for all other strings, and a mask. The mask is True for strings that are neither a number
+    nor a usual sign for a missing value.
     """
     numbers = {text: _number(text) for text in texts.dropna().unique()}
     others = [text for text, x in numbers.items() if np.isnan(x) and text.strip().lower() not in MARKS_AMONG_NUMBERS]
@@ -307,7 +307,7 @@ def as_json(labels: Any) -> str:
 def one_type_per_column(frame: pd.DataFrame) -> pd.DataFrame:
     """Convert the columns ``from`` and ``to`` to strings if they mix numbers and strings.
 
-    A Parquet column can hold only one type. The table has one line per changed value of a counterfactual.
+    ``frame`` has one line per changed column of a counterfactual. A column of a Parquet file can hold only one type.
     """
     for name in ("from", "to"):
         if frame[name].dtype == object:

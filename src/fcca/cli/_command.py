@@ -56,7 +56,10 @@ class Result(ABC):
         raise NotImplementedError
 
     def write(self, outputs: AtomicOutputs) -> None:
-        """Write the files to ``outputs``. Commands that write files override this method."""
+        """Write the files to ``outputs``.
+
+        Results that are written to files override this method.
+        """
         raise NotImplementedError
 
     def verdict(self) -> tuple[int, str]:
@@ -71,8 +74,8 @@ class Result(ABC):
 class Command:
     """Base class of the commands.
 
-    The fields of a command are its options, in the form that Typer expects: ``Annotated`` types with help strings and,
-    optionally, an :class:`OptionCheck`. In each panel of the help, the options of a class come before the options of its
+    The fields of a command are its options. Their types are ``Annotated`` types with help strings, as Typer expects, and may
+    contain an :class:`OptionCheck`. In each panel of the help, the options of a class come before the options of its
     base classes. Fields with ``init=False`` are not options. Modules with commands do not use
     ``from __future__ import annotations``, because Typer evaluates the annotations.
     """
@@ -93,7 +96,10 @@ class Command:
         self.check()
 
     def check(self) -> None:
-        """Check combinations of options. The single options were checked before, one by one."""
+        """Check combinations of options.
+
+        Each option was already checked on its own.
+        """
 
     def targets(self) -> tuple[Path, Sequence[str]]:
         """Return the directory and the names of the files that the command will write."""
@@ -133,11 +139,17 @@ class Command:
         return code
 
     def compute(self, output: Output, outputs: AtomicOutputs) -> Result:
-        """Compute the result. Commands override either this method or :meth:`run`."""
+        """Compute the result.
+
+        Commands override either this method or :meth:`run`. ``output`` prints notes, and ``outputs`` are the files to write.
+        """
         raise NotImplementedError
 
     def show(self, output: Output) -> None:
-        """Open the output in a browser if an option says so."""
+        """Open the output in a browser if ``--open`` was given.
+
+        Commands without this option do nothing here.
+        """
 
 
 def options_of(command: type[Command]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ CLASSES_SHOWN = 8
 
 
 def panel(title: str, lines: Sequence[tuple[str, str]]) -> Panel:
-    """Return a framed list with one title and text per line."""
+    """Return a framed list, in which each line has a title and a text."""
     grid = titled_grid()
     for name, text in lines:
         grid.add_row(name, Text(text))
@@ -77,7 +77,8 @@ def number(n: int) -> str:
 def percent(share: float, digits: int = 1) -> str:
     """Format a share as ``72.9 %``.
 
-    A share above 0 is never shown as 0 %, but as ``< 0.1 %``. A share below 1 is never shown as 100 %.
+    A share above 0 is never shown as 0 %, but as ``< 0.1 %``. A share below 1 is never shown as 100 %, but as
+    ``> 99.9 %``.
     """
     least = 10.0**-digits / 2
     if 0 < 100 * share < least:

@@ -22,14 +22,15 @@ RowNumbers = NDArray[np.int64]
 class CounterfactualLines:
     """Writes counterfactuals to a Parquet file, one line per changed column.
 
-    The costs go to a temporary file, from which the median is computed at the end. Use it as a context manager.
+    The costs are stored in a temporary file, from which the median is computed at the end. Objects of this class are
+    context managers.
 
     Parameters
     ----------
     path : Path or None
         Output file. With None, only the costs are stored.
     directory : Path
-        Directory for a temporary file with the costs.
+        Directory for the temporary file with the costs.
     """
 
     def __init__(self, path: Path | None, directory: Path) -> None:
@@ -52,7 +53,7 @@ class CounterfactualLines:
         ----------
         found : Counterfactuals
         rows : ndarray
-            Positions in the input table of the training rows of the chunk. ``found.rows`` refers to these.
+            Row numbers, in the input table, of the training rows of the chunk. ``found.rows`` are indices into this array.
         """
         self._costs.write(found.cost[found.is_status("optimal")].tobytes())
         if self.path is None:

@@ -48,7 +48,7 @@ class Distill(options.DistillSettings):
 
     The summary begins with figures on held-out rows. They compare the tree with a CART tree of the same size, the most
     frequent class and the black box. The size of the tree, the proof of its optimality and the next step follow. If the
-    tree is no better than always predicting the most frequent class, the summary lists settings that gave better trees.
+    tree has two leaves or is no better than the most frequent class, the summary lists settings that gave better trees.
 
     --regularization is the cost per leaf. A leaf is added only if it lowers the criterion by more than this cost. So
     a lower cost per leaf gives a larger tree.
@@ -155,11 +155,11 @@ class Distill(options.DistillSettings):
 
     @property
     def counterfactuals(self) -> bool:
-        """True unless ``--no-counterfactuals`` was given: write the counterfactuals to a file."""
+        """True if the counterfactuals are written to a file; False with ``--no-counterfactuals``."""
         return not self.no_counterfactuals
 
     def check(self) -> None:
-        """Check that no options were given that exclude each other."""
+        """Check that the given options can be combined."""
         super().check()
         options.check_label("fcca distill", self.data, self.label)
         if self.no_report and self.open_report:
@@ -208,7 +208,8 @@ class Distill(options.DistillSettings):
     def streamed(self) -> bool:
         """True if the table is read in chunks.
 
-        It is so with ``--stream``, or by default if the file is large.
+        ``--stream`` and ``--no-stream`` decide this. Without both, a file with at least ``STREAMED_FROM`` values is read in
+        chunks.
         """
         if self.stream is not None or self.data is None:
             return bool(self.stream)

@@ -35,7 +35,7 @@ OPTION_OF_LIMIT = {"time_limit": "--time-limit", "time_limit_per_row": "--time-l
 
 
 def distillation(source: Source, settings: DistillSettings) -> Distillation:
-    """Run all steps: fit the black box, find its thresholds and grow the tree.
+    """Fit the black box, find its thresholds, and grow and evaluate the tree.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def _split(source: Source, labels: TableLabels, settings: DistillSettings) -> Sp
 def _known(source: Source, labels: TableLabels, loaded: Any, settings: DistillSettings) -> BlackBox:
     """Check that a loaded black box fits the table, and return it.
 
-    The columns must be the same, and at least one class of the table must be known to the black box.
+    The columns must be the same, and the black box must know at least one class of the table.
     """
     assert settings.model_file is not None
     columns = known_columns(source.names, labels.counts, source.label, source.name, loaded, settings.model_file)
@@ -139,7 +139,10 @@ def _known(source: Source, labels: TableLabels, loaded: Any, settings: DistillSe
 
 
 def _new_tree(settings: DistillSettings, counts: dict[Any, int], label: str) -> OptimalTreeClassifier:
-    """Return an unfitted tree whose parameters come from the preset and the options."""
+    """Return an unfitted tree whose parameters come from the preset and the options.
+
+    ``counts`` has the number of rows of each class. ``label`` is the name of the label column, for error messages.
+    """
     given = TREES[settings.preset] | settings.tree_parameters()
     if settings.class_weight is not None:
         weights = class_weights("--class-weight", settings.class_weight)
@@ -148,9 +151,10 @@ def _new_tree(settings: DistillSettings, counts: dict[Any, int], label: str) -> 
 
 
 def _weights_of_labels(weights: dict[str, float], counts: dict[Any, int], label: str) -> dict[Any, float]:
-    """Return the weight of every class, by default 1.
+    """Return the weight of every class of the table.
 
-    ``weights`` has the classes as text, and the result has them as labels of the table.
+    The keys of ``weights`` are class names as text. The keys of the result are labels of the table. A class without a given
+    weight gets weight 1.
     """
     known = {str(name): name for name in counts}
     unknown = [name for name in weights if name not in known]
@@ -162,9 +166,10 @@ def _weights_of_labels(weights: dict[str, float], counts: dict[Any, int], label:
 
 
 def _new_classifier(black_box: Any, tree: OptimalTreeClassifier, settings: DistillSettings, rules: Rules) -> FCCAClassifier:
-    """Return an unfitted FCCAClassifier that explains a fitted black box.
+    """Return an unfitted ``FCCAClassifier`` that explains a fitted black box.
 
-    Its parameters come from the options. The black box is frozen, so it is not fitted again.
+    Its parameters come from the options. The black box is not fitted again, because it is wrapped in scikit-learn's
+    ``FrozenEstimator``.
     """
     discretizer = FCCADiscretizer(
         FrozenEstimator(black_box),
@@ -219,7 +224,8 @@ def _advice(
 ) -> list[TriedTree] | None:
     """Try other settings if the tree is small or useless.
 
-    A useless tree is no better than always predicting the most frequent class.
+    A small tree has at most ``SMALL_TREE`` leaves and makes errors. A useless tree is no better than always predicting the
+    most frequent class.
 
     Return the trees that are better than the tree with the current settings. Return None if trees cannot be judged,
     because no rows are held out and cross-validation is impossible.

@@ -1,4 +1,4 @@
-"""The result of ``fcca distill``, a small tree in place of a black box, and its files."""
+"""The result of ``fcca distill``, and how it is written to files."""
 
 from __future__ import annotations
 
@@ -126,7 +126,8 @@ class Distillation:
     def shown_columns(self) -> Columns | None:
         """Return the columns of the thresholds for texts about the tree.
 
-        "or missing" then appears only at columns that have missing values in the file. None if all columns are numeric.
+        With these columns, a condition contains "or missing" only if its column has missing values in the file. Return None
+        if all columns are numeric.
         """
         columns = self.discretizer.thresholds_.columns
         if columns is None:
@@ -141,7 +142,16 @@ class Distillation:
     def write(self, outputs: AtomicOutputs, *, counterfactuals: bool, save_model: bool = False) -> None:
         """Write the output files, except for the report.
 
-        If the table was read in chunks, the counterfactuals were already written during the search.
+        If the table was read in chunks, the counterfactuals were already written during the search, and there is no
+        certificate.
+
+        Parameters
+        ----------
+        outputs : AtomicOutputs
+        counterfactuals : bool
+            If True, write the counterfactuals and the certificate.
+        save_model : bool, default=False
+            If True, write the black box.
         """
         table = self.discretizer.thresholds_
         frame = table.to_frame()
@@ -161,7 +171,7 @@ class Distillation:
     def _certificate(self, rows: RowsInMemory) -> str:
         """Return the text of the certificate.
 
-        Its row numbers are positions in the input file. It also stores how the file was read, for ``fcca verify``.
+        Its row numbers are those of the input file. For ``fcca verify``, it also stores how the file was read.
         """
         held_out = np.setdiff1d(np.arange(self.data.n_rows), rows.training_rows)
         categories = positions_of_categories(self.discretizer.all_thresholds_.columns)
@@ -180,13 +190,13 @@ class Distillation:
 def lines_of(found: Counterfactuals, rows: RowNumbers) -> pd.DataFrame:
     """Return the counterfactuals as a table, with one line per changed column.
 
-    The column ``row`` is the position in the input file, counted from 0.
+    The column ``row`` is the row number in the input file, counted from 0.
 
     Parameters
     ----------
     found : Counterfactuals
     rows : ndarray
-        Positions in the input file of the explained rows. ``found.rows`` refers to these.
+        Row numbers of the explained rows in the input file. ``found.rows`` are indices into this array.
     """
     of_file = replace(found, rows=rows[found.rows])
     return one_type_per_column(of_file.to_frame().sort_values("row", kind="stable", ignore_index=True))

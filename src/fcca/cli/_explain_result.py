@@ -34,7 +34,7 @@ STYLES = {"optimal": "green", "feasible": "yellow", "infeasible": "dim", "unknow
 
 
 def _rows(text: str | None, n_rows: int) -> list[int]:
-    """Return the positions of the rows to explain: those of ``--rows``, or all rows."""
+    """Return the row numbers that ``--rows`` lists, or all row numbers by default."""
     if text is None:
         return list(range(n_rows))
     ranges = chosen_rows(text)
@@ -151,7 +151,7 @@ class ExplainResult(Result):
         Parameters
         ----------
         move : int
-            Position of the change in ``found.moves``.
+            Index of the change in ``found.moves``.
         code : float
             The value, or the code of a category.
         """
@@ -215,13 +215,16 @@ def _class_named(text: str | None, classes: list[Any]) -> Any:
 
 
 def _is_already_target(found: Explanations) -> NDArray[np.bool_]:
-    """Return a mask of counterfactuals without changes: the row already has the target class."""
+    """Return a mask of counterfactuals that change nothing.
+
+    Their rows already have the target class.
+    """
     is_moved = np.isin(np.arange(len(found)), found.moves.point)
     return found.is_status("optimal") & ~is_moved
 
 
 def _is_no_other(found: Explanations) -> NDArray[np.bool_]:
-    """Return a mask of entries that stand for a proof: no further counterfactual exists.
+    """Return a mask of entries that report that no further counterfactual exists.
 
     With ``--n``, such an entry follows the last counterfactual of a row.
     """

@@ -123,7 +123,10 @@ class Export(Command):
 
 
 def _form(to: str | None, out: Path | None) -> str:
-    """Return the output format, given by ``--to`` or by the file ending."""
+    """Return the output format.
+
+    It is the value of ``--to``, or else the format with the file ending of ``--out``. Without both options, it is text.
+    """
     if to is not None:
         return str(to)
     if out is None:
@@ -156,7 +159,7 @@ def _check_options(form: str, options: dict[str, Any]) -> None:
 def _content(path: Path, form: str, options: dict[str, Any]) -> bytes:
     """Read a tree from a file, and return it in another format, as bytes.
 
-    Text formats are encoded in UTF-8.
+    Text formats are encoded in UTF-8. ``options`` are passed to the exporter.
     """
     with interrupts_deferred():
         from fcca.export import from_json

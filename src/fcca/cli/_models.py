@@ -242,7 +242,7 @@ def _decision(label: Any, of: str, threshold: float) -> str | None:
 def notes_on_labels(classifier: Any, source: Path) -> list[str]:
     """Return a note if the model file does not store class labels.
 
-    This is so for LightGBM.
+    LightGBM files do not store them.
     """
     if not isinstance(classifier, LightGBMBooster):
         return []

@@ -20,7 +20,8 @@ RowNumbers = NDArray[np.int64]
 def collected_notes() -> Iterator[list[str]]:
     """Catch the warnings of a ``with`` block, and collect their texts as notes.
 
-    Each text is collected once. Deprecation warnings are not collected, but issued again after the block.
+    Each text is collected once. Deprecation warnings are not collected, but issued again after the block. Warnings about
+    unverified counterfactuals are ignored, because an error message reports them.
     """
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
@@ -40,7 +41,7 @@ def collected_notes() -> Iterator[list[str]]:
 
 @dataclass
 class LeftOutRows:
-    """Rows that are left out: their number, and the positions of the first few.
+    """Number of rows that are left out, and the first few row numbers.
 
     A row is left out if the black box cannot predict it.
     """
@@ -49,12 +50,12 @@ class LeftOutRows:
     first: Sequence[int] = ()
 
     def add(self, rows: RowNumbers) -> None:
-        """Add the positions of further rows, which must be higher than the earlier ones."""
+        """Add row numbers, which must be higher than those added before."""
         self.n += len(rows)
         self.first = [*self.first, *rows[:ROWS_SHOWN].tolist()][:ROWS_SHOWN]
 
     def described(self) -> str:
-        """Return a text with the positions of the first few rows, counted from 0."""
+        """Return a text with the first few row numbers, counted from 0."""
         shown = listed_rows(np.array(self.first), None)
         return (shown if self.n <= ROWS_SHOWN else f"{shown}, … ({self.n} rows)") + " (counted from 0)"
 
@@ -65,6 +66,7 @@ def notes_on_unknown(training: LeftOutRows, held_out: LeftOutRows, *, by: str) -
     Parameters
     ----------
     training, held_out : LeftOutRows
+        Training rows that are left out, and held-out rows that are left out.
     by : str
         Clause that follows "categories or missing values", such as "that the black box does not know".
     """

@@ -80,7 +80,7 @@ class Preset(StrEnum):
 
 
 class Criterion(StrEnum):
-    """Values of ``--criterion``: the criteria of OptimalTreeClassifier."""
+    """Values of ``--criterion``: the criteria of ``OptimalTreeClassifier``."""
 
     error = "error"
     gini = "gini"
@@ -234,7 +234,7 @@ class Merging(Command):
 
     @property
     def round_thresholds(self) -> bool:
-        """True if thresholds are rounded, which ``--no-round`` prevents."""
+        """True if thresholds are rounded; False with ``--no-round``."""
         return not self.no_round
 
     def tolerance(self) -> float | str:
@@ -370,9 +370,9 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
     ] = 1.0
 
     def tree_parameters(self) -> dict[str, Any]:
-        """Return the parameters of OptimalTreeClassifier that were given as options.
+        """Return the parameters of ``OptimalTreeClassifier`` that were given as options.
 
-        Class weights are not included.
+        Class weights are not included, because they depend on the labels of the table.
         """
         given = {
             "criterion": None if self.criterion is None else str(self.criterion),

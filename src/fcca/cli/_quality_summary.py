@@ -44,8 +44,8 @@ IN_CHUNKS = (
 def quality_summary(found: Distillation) -> list[RenderableType]:
     """Return a table that compares the tree with other classifiers.
 
-    These are CART, the most frequent class and the black box. Notes follow, and a warning if the tree is no better than the
-    most frequent class.
+    These are CART, the most frequent class and the black box. Notes follow the table. A warning follows if the tree is no
+    better than the most frequent class.
     """
     quality = found.quality
     parts: list[RenderableType] = [_figures_table(quality)]
@@ -104,7 +104,8 @@ def _short(label: Any) -> str:
 def better_settings(found: Distillation, settings: DistillSettings) -> list[RenderableType]:
     """Return a table of settings that gave better trees.
 
-    Other settings are tried only if the tree has at most two leaves or is no better than the most frequent class.
+    Other settings are tried only if the tree is small or useless. A useless tree is no better than the most frequent class.
+    If no better settings are known, return a sentence for a useless tree, and an empty list for other trees.
     """
     if found.advice:
         return [Text(), _advice_table(found.advice, found, settings)]
@@ -128,7 +129,7 @@ def _advice_table(tried: Sequence[TriedTree], found: Distillation, settings: Dis
 
 
 def _options(found: Distillation, settings: DistillSettings, parameters: dict[str, Any]) -> str:
-    """Return the command line options that give a tree with these parameters."""
+    """Return the command line options that set these parameters of the tree."""
     options = [
         f"{OPTIONS[name]} {f'{value:g}' if isinstance(value, float) else value}" for name, value in parameters.items()
     ]

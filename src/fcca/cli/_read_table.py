@@ -100,7 +100,7 @@ class Dataset:
         )
 
     def guessed(self, categorical: Sequence[str] = ()) -> Dataset:
-        """Return a copy with column types inferred from the values: numbers or categories."""
+        """Return a copy whose column types are inferred, except for the ``categorical`` columns."""
         X, notes = guessed(self.X, categorical, from_text=self.from_text)
         return replace(self, X=X, notes=notes)
 
@@ -160,7 +160,7 @@ def label_among(columns: Sequence[str], label: str | None, table: str, n_rows: i
     columns : sequence of str
         All columns of the table.
     label : str or None
-        Value of ``--label``. With None, the label column is found by its name.
+        Value of ``--label``. With None, the label column is the only column with a name in ``LABEL_NAMES``.
     table : str
         Name of the file, for error messages.
     n_rows : int
@@ -216,16 +216,17 @@ class ModelColumns:
 
 
 def read_features(path: Path, label: str | None, model: ModelColumns, *, has_label: bool) -> pd.DataFrame:
-    """Read from a table the feature columns that a model was fitted on.
+    """Read the feature columns that a model was fitted on.
 
     Parameters
     ----------
     path : Path
     label : str or None
-        The label column. With None, it is found by its name, unless the model uses this column.
+        The label column, which is left out. With None, it is found by its name if the table has one column more than the
+        model.
     model : ModelColumns
     has_label : bool
-        If True, it is an error if ``label`` is given and the table has no such column.
+        If True, a given ``label`` must be a column of the table. If False, the column may be missing.
     """
     frame = _read_frame(path)
     given = list(frame.columns)
@@ -374,7 +375,7 @@ def _label_name(columns: Sequence[str], wanted: str | None) -> str:
 def labels_of(column: pd.Series[Any]) -> NDArray[np.generic]:
     """Convert the label column to integers or strings.
 
-    The index of the column must contain the row numbers, which error messages name.
+    The index of ``column`` must contain the row numbers, for error messages.
     """
     missing = column.index[column.isna()]
     if len(missing):
@@ -399,7 +400,7 @@ def labels_of(column: pd.Series[Any]) -> NDArray[np.generic]:
 def missing_labels(label: str, n: int, first: int) -> InvalidInputError:
     """Return the error for a label column with missing values.
 
-    There are ``n`` of them, the first in row ``first``.
+    ``n`` is the number of missing values, and ``first`` is the number of the first row that has one.
     """
     return InvalidInputError(
         f"The label column {label!r} has {n} missing value(s), first in row {first} (counted from 0). "
@@ -413,7 +414,7 @@ def missing_labels(label: str, n: int, first: int) -> InvalidInputError:
 def check_classes(counts: dict[Any, int], label: str) -> None:
     """Check that a table has enough classes and rows.
 
-    Expected are two or more classes and, on average, at least two rows per class.
+    A table must have at least two classes and, on average, at least two rows per class.
 
     Parameters
     ----------
@@ -446,8 +447,8 @@ def check_learned(counts: dict[Any, int], learned: Collection[Any], label: str, 
         Classes of the training rows.
     label : str
         Name of the label column.
-    test_size : float
-    random_state : int
+    test_size, random_state : float and int
+        Options of the split, for the error message.
     """
     for name, n in counts.items():
         if name not in learned:

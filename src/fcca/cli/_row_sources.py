@@ -1,10 +1,8 @@
-"""Sources of rows: a table in memory, or a Parquet file.
-
-The Parquet file is read in chunks.
+"""Sources of rows: a table in memory, or a Parquet file in chunks.
 
 Both sources have the same methods. :func:`fcca.cli._distill_steps.distillation` calls them in this order: ``check_rules``,
-``labels``, ``read`` if a black box is fitted, ``prepare``, ``fit``, ``binary_rows``, ``encoded_rows``, ``left_out`` and
-``facts``.
+``labels``, ``read`` if a black box is fitted, ``prepare``, ``example`` if there are rules and the black box is loaded,
+``fit``, ``binary_rows``, ``encoded_rows``, ``facts`` and ``left_out``.
 """
 
 from __future__ import annotations
@@ -55,7 +53,7 @@ class TableLabels(NamedTuple):
 
 
 def _with_any_label(columns: Columns | None) -> Columns | None:
-    """Accept any category in the columns whose categories the black box did not store."""
+    """Return columns that accept any category where the black box stored no labels."""
     if columns is None:
         return None
     return Columns(
@@ -80,7 +78,7 @@ def _with_selection(
     X: pd.DataFrame | None = None,
     y: NDArray[np.generic] | None = None,
 ) -> FCCAClassifier:
-    """Let the classifier select as many thresholds as ``--thresholds`` says.
+    """Set the number of thresholds that the classifier selects, as ``--thresholds`` says.
 
     Without this option, the classifier is returned unchanged.
 
@@ -137,7 +135,10 @@ class MemorySource:
         return TableLabels(self.data.y, self.data.class_counts())
 
     def read(self, rows: RowNumbers | None) -> tuple[pd.DataFrame, Labels]:
-        """Return the rows at these positions and their labels; all rows for None."""
+        """Return the rows with the given row numbers, and their labels.
+
+        If ``rows`` is None, return all rows.
+        """
         return (self.data.X, self.data.y) if rows is None else (self.data.X.iloc[rows], self.data.y[rows])
 
     def prepare(self, black_box: BlackBox, split: Split, settings: DistillSettings) -> None:
@@ -182,7 +183,7 @@ class MemorySource:
     def binary_rows(self, classifier: FCCAClassifier) -> tuple[BinaryRows, BinaryRows | None]:
         """Return the training rows and the held-out rows as binary columns.
 
-        The held-out rows are None if there are none that the black box can predict.
+        The second result is None if there is no held-out row that the black box can predict.
         """
         held_out = self.data if self.test is None else self.test
         rows = self.split.held_out_rows() if self.test is None else np.arange(len(held_out.y))
@@ -257,13 +258,16 @@ class ParquetSource:
     def labels(self, settings: DistillSettings) -> TableLabels:
         """Read the labels of all rows.
 
-        For tables with more than MOST_STRATIFIED rows, only the counts of the classes are kept.
+        For tables with more than ``MOST_STRATIFIED`` rows, only the counts of the classes are kept.
         """
         with self.stopwatch.time("labels"):
             return _labels(self.table, settings)
 
     def read(self, rows: RowNumbers | None) -> tuple[pd.DataFrame, Labels]:
-        """Read the rows at these positions and their labels; all rows for None."""
+        """Read the rows with the given row numbers, and their labels.
+
+        If ``rows`` is None, read all rows.
+        """
         table = self.table
         every = np.arange(table.n_rows) if rows is None else rows
         with self.stopwatch.time("sample"):
@@ -272,7 +276,7 @@ class ParquetSource:
             return frame, labels_of(frame.pop(table.label))
 
     def prepare(self, black_box: BlackBox, split: Split, settings: DistillSettings) -> None:
-        """Prepare the iteration over the chunks, which converts them for the black box."""
+        """Set up the iteration over chunks, with the column types of the black box."""
         self.rows = _KnownRows(self.table, black_box, split)
         self.chunks = _TimedChunks(self.rows, black_box.X, self.stopwatch)
 
@@ -284,7 +288,7 @@ class ParquetSource:
     def fit(self, classifier: FCCAClassifier, settings: DistillSettings) -> FCCAClassifier:
         """Compute the thresholds and the tree on all training rows, chunk by chunk.
 
-        The counterfactuals are written to a file meanwhile.
+        During the search, the counterfactuals are written to a file, unless ``--no-counterfactuals`` was given.
         """
         classifier = _with_selection(classifier, settings)
         path = self.outputs.path(COUNTERFACTUALS) if settings.counterfactuals else None
@@ -316,7 +320,7 @@ class ParquetSource:
     def binary_rows(self, classifier: FCCAClassifier) -> tuple[BinaryRows, BinaryRows | None]:
         """Return the training rows and the held-out rows as binary columns.
 
-        Equal rows are stored once, with their number.
+        Equal rows are stored once, with their count. The second result is None if there are no held-out rows.
         """
         held_out = self._found.held_out
         return self._found.training, held_out if len(held_out.y) else None
@@ -427,13 +431,14 @@ class _KnownRows:
 
 
 class _TimedChunks(LocalChunks):
-    """Chunks of a table that measure the time of each pass.
+    """Chunks of a table, with a stopwatch for each pass over them.
 
     Parameters
     ----------
     rows : _KnownRows
     like : DataFrame or None
-        Rows that the black box was fitted on. They show the names and types of the columns.
+        Rows that the black box was fitted on. They are an example of the column names and types. With None, the first
+        chunk is the example.
     stopwatch : Stopwatch
     """
 
@@ -442,7 +447,7 @@ class _TimedChunks(LocalChunks):
         self.like, self.stopwatch = like, stopwatch
 
     def first(self) -> Any:
-        """Return some rows as an example of the columns, in raw units."""
+        """Return some rows, as an example of the column names and types."""
         return super().first() if self.like is None else self.like
 
     def sum(self, label: str, stage: Callable[..., T | None], *given: Any) -> T:
@@ -453,7 +458,7 @@ class _TimedChunks(LocalChunks):
         label : str
             Name of the pass, for the progress bar and the stopwatch.
         stage : callable
-            Called with the rows of a chunk and ``given``.
+            Called with the rows of a chunk and the arguments ``*given``.
         """
         with self.stopwatch.time(label.partition(",")[0].lower()):
             return super().sum(label, stage, *given)

@@ -11,7 +11,7 @@ from fcca.exceptions import InvalidInputError
 def read_rules(path: Path | None) -> tuple[Constraint, ...]:
     """Read the rules for changes from a YAML file.
 
-    Without a file, there are no rules.
+    If ``path`` is None, return an empty tuple. A file without rules is an error.
     """
     if path is None:
         return ()

@@ -1,4 +1,4 @@
-"""What all commands share: printing results and errors, progress, and exit codes."""
+"""Functions for all commands: print results and errors, show progress, set exit codes."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Output:
         self._message("Error", message, "bold red")
 
     def cannot_write(self, place: Path, failure: OSError) -> int:
-        """Print an error about files that cannot be written, and return the exit code."""
+        """Print an error about unwritable files at ``place``, and return the exit code."""
         reason = failure.strerror or str(failure)
         self.error(f"Cannot write to {place}: {reason}. No file was left half-written.")
         return EXIT_CANNOT_WRITE
@@ -101,7 +101,8 @@ class Output:
 def json_text(document: Any, encoding: str = "utf-8") -> str:
     """Return a document as JSON text that is safe for terminals.
 
-    Control characters are escaped. Characters outside of ASCII are escaped unless ``encoding`` is UTF.
+    Control characters are escaped. Characters outside of ASCII are escaped unless ``encoding`` is a UTF encoding, such as
+    UTF-8.
     """
     text = json.dumps(document, ensure_ascii="utf" not in encoding.lower(), allow_nan=False, indent=2)
     return escaped_json(text)
@@ -109,11 +110,9 @@ def json_text(document: Any, encoding: str = "utf-8") -> str:
 
 @contextmanager
 def _lost_interrupts() -> Iterator[list[threading.Timer]]:
-    """Send Ctrl-C again if it got lost.
+    """Send Ctrl-C again if it got lost in a callback of a C library.
 
-    It can get lost in a callback of a C library.
-
-    Yields the list of timers that send it. The list is empty if no Ctrl-C got lost.
+    Yield a list of timers, one for each Ctrl-C that got lost. A timer sends Ctrl-C again a moment later.
     """
     usual, again = sys.unraisablehook, []
 
@@ -185,9 +184,10 @@ def open_in_browser(path: Path, output: Output) -> None:
 
 
 def leave_streams_whole() -> None:
-    """Make sure that standard output exists, and that both streams accept any text.
+    """Make sure that standard output and standard error accept any text.
 
-    Characters that a terminal cannot show are replaced with question marks.
+    Characters that a terminal cannot show are replaced with question marks. If the caller has closed standard output, all
+    text for it is discarded.
     """
     import io
     import os

@@ -36,7 +36,8 @@ class Split:
         Share of held-out rows.
     random_state : int
     drawn : ndarray or None
-        The training rows of a stratified split, in random order. None if the table is split row by row.
+        Row numbers of the training rows of a stratified split, in random order. None if the table is split row by row, or
+        if no rows are held out.
     """
 
     n_rows: int
@@ -53,7 +54,7 @@ class Split:
         Parameters
         ----------
         labels : ndarray or None
-            Labels of all rows. None for more than MOST_STRATIFIED rows.
+            Labels of all rows. None for more than ``MOST_STRATIFIED`` rows.
         counts : dict
             Number of rows of each class.
         label : str
@@ -71,7 +72,7 @@ class Split:
         return cls(n_rows, test_size, random_state, drawn)
 
     def held_out(self, begin: int, end: int) -> Bools:
-        """Return a mask for the rows from ``begin`` to ``end - 1``: True for held-out rows."""
+        """Return a mask of the held-out rows among the rows ``begin`` to ``end - 1``."""
         if self.test_size == 0:
             return np.zeros(end - begin, dtype=bool)
         if self._is_held_out is not None:
@@ -97,19 +98,19 @@ class Split:
         return sum(int((~held_out).sum()) for _, held_out in self._blocks())
 
     def training_rows(self) -> RowNumbers:
-        """Return the positions of all training rows."""
+        """Return the row numbers of all training rows."""
         if self.drawn is not None:
             return self.drawn
         return np.concatenate([begin + np.flatnonzero(~held_out) for begin, held_out in self._blocks()])
 
     def held_out_rows(self) -> RowNumbers:
-        """Return the positions of all held-out rows."""
+        """Return the row numbers of all held-out rows."""
         return np.concatenate([begin + np.flatnonzero(held_out) for begin, held_out in self._blocks()])
 
     def sample(self, n: int | None) -> RowNumbers | None:
-        """Draw ``n`` training rows at random, and return their positions in ascending order.
+        """Draw ``n`` training rows at random, and return their row numbers in ascending order.
 
-        Return None if all training rows are to be used: ``n`` is None or not below their number.
+        Return None, which stands for all training rows, if ``n`` is None or at least their number.
         """
         if n is None or n >= self.n_training:
             return None
@@ -132,6 +133,6 @@ class Split:
 def _numbers(random_state: int, block: int) -> NDArray[np.float64]:
     """Return a random number from 0 to 1 for each row of a block.
 
-    A block has BLOCK consecutive rows. A row is held out if its number is below ``test_size``.
+    A block has ``BLOCK`` consecutive rows. A row is held out if its random number is below ``test_size``.
     """
     return np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(HOLD_OUT, block))).random(BLOCK)

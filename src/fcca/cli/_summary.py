@@ -1,7 +1,7 @@
 """Results of ``fcca distill`` and ``fcca report``: files, printed summary and JSON.
 
-The summary begins with the figures of the tree on held-out rows, its size, its proof of optimality and the next step.
-Details follow.
+The summary begins with the figures of the tree on held-out rows. The size of the tree, the proof of its optimality and the
+next step come second. Details follow.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def _at_a_glance(found: Distillation, written: Sequence[Path], *, shows_tree: bo
 
 
 def _next_step(found: Distillation, written: Sequence[Path], *, shows_tree: bool) -> Text:
-    """Return the text of the summary line ``Next``, which suggests what to read or open.
+    """Return the text of the summary line ``Next``, with a suggestion.
 
     ``shows_tree`` is True if the summary prints the tree further below.
     """
@@ -227,7 +227,7 @@ def _next_step(found: Distillation, written: Sequence[Path], *, shows_tree: bool
 
 
 def facts_of_data(found: Distillation) -> list[tuple[str, str]]:
-    """Return facts on the data, the black box and the counterfactuals: titles and texts."""
+    """Return titles and texts about the data, the black box and the counterfactuals."""
     data, training, held_out = found.data, found.training, found.held_out
     return [
         ("Data", f"{printable(data.name)}: {number(data.n_rows)} rows × {number(data.n_columns)} columns"),

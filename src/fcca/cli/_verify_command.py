@@ -30,9 +30,9 @@ class Verify(Command):
 
     The claims are recomputed from the table and the model. Every counterfactual must start at its row, follow the
     rules, flip the model's predict and have the stated cost. The thresholds and their counts, the leaves of the tree and
-    its objective are recomputed. The search for the best tree is repeated. For a sample of the counterfactuals, an
-    independent method proves again that no cheaper change exists, where there is such a method.
-    Nothing in a certificate is trusted, and nothing in it is executed.
+    its objective are recomputed. The search for the best tree is repeated. For a sample of the counterfactuals, it is proven
+    again that no cheaper change exists. An independent method proves this where one exists. Nothing in a certificate is
+    trusted, and nothing in it is executed.
 
     [bold]Examples[/]
 

@@ -19,7 +19,10 @@ class XGBClassifier(xgboost.XGBClassifier):
     labels: NDArray[np.generic] | None = None
 
     def fit(self, X: Any, y: Any) -> Any:
-        """Fit the classifier. XGBoost gets the position of each label among the sorted labels."""
+        """Fit the classifier.
+
+        XGBoost itself is fitted on codes, the indices of the labels in ``classes_``.
+        """
         self.labels = None
         labels, codes = np.unique(y, return_inverse=True)
         super().fit(X, codes)

@@ -1,4 +1,4 @@
-"""CART, scikit-learn's decision tree, as a baseline on the training rows."""
+"""CART, scikit-learn's decision tree, as a baseline for other trees."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ FEWEST_LEAVES = 2  # of scikit-learn's max_leaf_nodes
 class Cart:
     """CART, scikit-learn's decision tree, for any number of leaves.
 
-    scikit-learn adds the best split first, so a fitted tree contains the trees with fewer leaves, and one fit is enough.
-    Categories are one-hot encoded, and missing values of numeric columns are replaced with the median. Class probabilities
-    are smoothed by half a row of every class in each leaf.
+    scikit-learn adds the best split first, so a fitted tree contains the trees with fewer leaves. One fit is therefore
+    enough for several numbers of leaves. Columns with few categories are one-hot encoded, and missing values of numeric
+    columns are replaced with the median. To smooth the class probabilities, half a row of every class is added to each leaf.
 
     Parameters
     ----------
     table : ndarray of shape (n_rows, n_features)
         The training rows, with codes for categories and NaN for missing values.
     columns : Columns or None
-        Says which columns are categorical. None if all columns are numeric.
+        Types and categories of the columns. None if all columns are numeric.
     label : ndarray of shape (n_rows,)
-        The label of each row, as the position of its class.
+        The label of each row, as the index of its class.
     weight : ndarray of shape (n_rows,)
         Weights of the rows.
     n_classes : int
@@ -74,7 +74,7 @@ class Cart:
     def n_leaves(self, n_leaves: int) -> int:
         """Return how many leaves CART has if at most ``n_leaves`` are allowed.
 
-        The number is smaller than ``n_leaves`` if no further split is possible.
+        The result is smaller than ``n_leaves`` if no further split is possible. Values below 2 are treated as 2.
         """
         self.grow(n_leaves)
         return min(max(n_leaves, FEWEST_LEAVES), int(self._tree.n_leaves))
@@ -82,7 +82,7 @@ class Cart:
     def grow(self, most_leaves: int) -> None:
         """Fit a tree with at most ``most_leaves`` leaves.
 
-        Nothing is done if an earlier fit allowed as many leaves.
+        Do nothing if an earlier fit already allowed at least ``most_leaves`` leaves.
         """
         if most_leaves <= self._most_leaves:
             return
@@ -99,8 +99,8 @@ class Cart:
     def _kept(self, n_leaves: int) -> NDArray[np.intp]:
         """Map each fitted node to a node of the tree with ``n_leaves`` leaves.
 
-        Each split adds two nodes with the next numbers, so the tree with k leaves has the first 2k - 1 nodes. A later node
-        is mapped to its closest ancestor among these.
+        Each split adds two nodes with the next indices. So the tree with k leaves consists of the first 2k - 1 nodes. Each
+        later node is mapped to its closest ancestor among these nodes.
         """
         tree = self._tree
         parent = np.zeros(tree.node_count, dtype=np.intp)
@@ -114,10 +114,11 @@ class Cart:
 
 
 class _Encoder:
-    """Converts rows for CART, which accepts neither missing values nor categories.
+    """Encodes rows for CART, as numbers without missing values.
 
     Missing values of numeric columns are replaced with the median of the training rows. Columns with at most
-    MOST_ONE_HOT categories are one-hot encoded. Other categorical columns keep their codes as numbers.
+    ``MOST_ONE_HOT`` categories are one-hot encoded, and a missing value becomes zeros. Other categorical columns keep their
+    codes as numbers, and a missing value becomes -1. Columns with very large values are scaled.
     """
 
     def __init__(self, table: Floats, columns: Columns | None) -> None:

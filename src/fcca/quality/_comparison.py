@@ -47,7 +47,7 @@ class LabelledRows:
 
     @property
     def masses(self) -> Floats:
-        """Weights of the rows as an array, which is never None."""
+        """Weights of the rows; all weights are 1 if ``weight`` is None."""
         return np.ones(len(self.y)) if self.weight is None else self.weight
 
 
@@ -97,7 +97,7 @@ class Quality:
     def is_useless(self) -> bool:
         """True if the tree is no better than always predicting the most frequent class.
 
-        It is so for a single leaf, and for a low accuracy with an AUC near ½, see :func:`is_no_better`.
+        This is the case for a tree with a single leaf, and for trees for which :func:`is_no_better` is True.
         """
         return self.leaves == 1 or is_no_better(self.tree, self.commonest)
 
@@ -113,7 +113,7 @@ class Quality:
 def is_no_better(figures: Figures, commonest: Figures) -> bool:
     """Return True if a classifier is no better than the most frequent class.
 
-    Its accuracy is not higher than that of the most frequent class, and its AUC is below LEAST_AUC or unknown.
+    This is the case if its accuracy is not higher, and its AUC is below ``LEAST_AUC`` or unknown.
 
     Parameters
     ----------
@@ -131,11 +131,12 @@ class Comparison:
     Parameters
     ----------
     classifier : FCCAClassifier
-        A fitted classifier. Its black box and its training parameters are used.
+        A fitted classifier. Trees are compared with its black box. CART uses the class weights and ``min_samples_leaf`` of
+        its tree.
     training : LabelledRows
         The training rows, on which CART is fitted.
     held_out : LabelledRows or None
-        The rows for the figures. With None, the figures are measured on the training rows.
+        Rows to measure the figures on. With None, the figures are measured on the training rows.
     """
 
     def __init__(self, classifier: FCCAClassifier, training: LabelledRows, held_out: LabelledRows | None) -> None:
@@ -149,7 +150,7 @@ class Comparison:
         self._label = self.codes(self.rows.y)
 
     def codes(self, labels: NDArray[Any]) -> Codes:
-        """Convert labels to codes: the positions of the labels in ``classes``."""
+        """Convert labels to codes, their indices in ``self.classes``."""
         distinct, at = np.unique(labels, return_inverse=True)
         return np.array([self._position[label] for label in distinct.tolist()], dtype=np.int64)[at.ravel()]
 
@@ -212,9 +213,7 @@ class Comparison:
     def cart(self, n_leaves: int) -> tuple[int, Figures] | tuple[None, None]:
         """Return the number of leaves and the figures of CART.
 
-        ``n_leaves`` is the maximum number of leaves.
-
-        Both are None if the rows are not in memory.
+        CART has at most ``n_leaves`` leaves. Both results are None if the rows are not in memory.
         """
         if self._cart is None or self.rows.table is None:
             return None, None
@@ -224,9 +223,9 @@ class Comparison:
         return self._cart.n_leaves(n_leaves), figures
 
     def aligned(self, score: Floats, classes: NDArray[Any]) -> Floats:
-        """Return scores with one column for each class in ``classes``.
+        """Return scores with one column for each class in ``self.classes``.
 
-        ``score`` has columns only for the given classes. The other classes get the score 0.
+        The columns of ``score`` belong to the argument ``classes``. All other classes get the score 0.
         """
         every = np.zeros((len(score), len(self.classes)))
         every[:, [self._position[label] for label in classes.tolist()]] = score
@@ -246,7 +245,7 @@ class Comparison:
         -------
         probability : ndarray of shape (n_rows, n_classes)
         code : ndarray of shape (n_rows,)
-            The predicted classes, as positions in ``classes``.
+            The predicted classes, as indices in ``self.classes``.
         """
         probability = tree.predict_proba(B)
         code = np.array([self._position[label] for label in tree.classes_.tolist()], dtype=np.int64)
@@ -260,7 +259,7 @@ class Comparison:
         tree : OptimalTreeClassifier
             A tree that was fitted on binary columns.
         B : ndarray of shape (n_rows, n_conditions)
-            Binary columns of the rows for the figures.
+            The held-out rows as binary columns, or the training rows if none are held out.
         """
         probability, prediction = self.tree_scores(tree, B)
         masses = self.rows.masses
@@ -281,6 +280,6 @@ class Comparison:
 
 
 def most_leaves(tree: Any) -> int:
-    """Return how many leaves the limits of the tree allow, at most 64."""
+    """Return how many leaves ``max_leaf_nodes`` and ``max_depth`` of the tree allow, at most 64."""
     limits = [64, tree.max_leaf_nodes, None if tree.max_depth is None else 2 ** min(6, tree.max_depth)]
     return int(min(limit for limit in limits if limit is not None))

@@ -16,7 +16,7 @@ LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class Figures:
-    """Figures of a classifier, measured against the labels of some rows.
+    """Metrics of a classifier, called figures, measured on labelled rows.
 
     Attributes
     ----------
@@ -28,7 +28,8 @@ class Figures:
     log_loss : float or None
         Log-loss against the labels. None without probabilities.
     ks : float or None
-        Kolmogorov–Smirnov distance between the score distributions of the two classes. None for more than two classes.
+        Kolmogorov–Smirnov distance between the score distributions of two classes. None for more than two classes, without
+        scores, or if all rows have the same class.
     """
 
     accuracy: float
@@ -46,13 +47,13 @@ def figures_of(
     Parameters
     ----------
     label, prediction : ndarray of shape (n_rows,)
-        True labels and predictions, as positions of classes.
+        True labels and predictions, as indices of classes.
     score : ndarray of shape (n_rows, n_classes) or None
         A higher score means that the class is more likely. None if the classifier has no scores.
     weight : ndarray of shape (n_rows,)
         Weights of the rows.
     is_probability : bool, default=True
-        True if the scores are probabilities. Only then is there a log-loss.
+        True if the scores are probabilities. If False, the log-loss is None.
     """
     hit = weight * (label == prediction)
     of_class = np.bincount(label, weights=weight)
@@ -76,7 +77,7 @@ def figures_of(
 def confusion_matrix(label: Codes, prediction: Codes, weight: Floats, n_classes: int) -> Floats:
     """Return the total weight of the rows for each label and each prediction.
 
-    Labels are the lines of the matrix, and predictions are its columns.
+    Each row of the matrix belongs to a label, and each column to a prediction.
     """
     both: Floats = np.bincount(label * n_classes + prediction, weights=weight, minlength=n_classes**2).astype(np.float64)
     return both.reshape(n_classes, n_classes)

@@ -35,7 +35,7 @@ class TriedTree:
     Attributes
     ----------
     parameters : dict
-        The parameters of OptimalTreeClassifier that differ from those of the fitted tree.
+        The parameters of ``OptimalTreeClassifier`` that differ from those of the fitted tree.
     leaves : int
         Number of leaves of this tree.
     figures, before : Figures
@@ -54,9 +54,9 @@ class TriedTree:
 def tried_trees(comparison: Comparison, training: BinaryRows, held_out: BinaryRows | None) -> list[TriedTree] | None:
     """Grow trees with other parameters, and return those that beat the fitted tree.
 
-    The trees are measured on the held-out rows, or by cross-validation if there are none. Return None if
-    neither is possible. Cross-validation is impossible with fewer than FEWEST_ROWS rows. It is also impossible for a table
-    read in chunks, because only its distinct rows and their counts are stored.
+    The trees are measured on the held-out rows, or by cross-validation if no rows are held out. No further tree is grown
+    after ``ALL_SECONDS``. Return None if no rows are held out and cross-validation is impossible. Cross-validation needs at
+    least ``FEWEST_ROWS`` rows. It also needs single rows, but a table read in chunks has only distinct rows with counts.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def tried_trees(comparison: Comparison, training: BinaryRows, held_out: BinaryRo
 def _alternatives(tree: Any) -> Iterator[list[dict[str, Any]]]:
     """Yield lists of parameters to try instead of those of ``tree``.
 
-    Of each list, the first entry that gives a better tree is kept, and the others are not tried.
+    The entries of a list are tried in order, until one of them gives a better tree.
     """
     yield [{"criterion": criterion} for criterion in ("log_loss", "evidence") if criterion != tree.criterion]
     if tree.regularization_ > 0:
@@ -103,8 +103,8 @@ def _alternatives(tree: Any) -> Iterator[list[dict[str, Any]]]:
 def _is_better(figures: Figures, before: Figures, random_auc: float) -> bool:
     """Return True if a tree is clearly better than the fitted tree.
 
-    Its AUC must be higher by at least LEAST_GAIN, and not below ``random_auc``. Also, its log-loss must be lower, or its
-    balanced accuracy higher by at least LEAST_GAIN.
+    Its AUC must be higher by at least ``LEAST_GAIN``, and not below ``random_auc``. In addition, its log-loss must be lower,
+    or its balanced accuracy must be higher by at least ``LEAST_GAIN``.
 
     Parameters
     ----------
@@ -140,13 +140,13 @@ class _Trial:
         return 0.5 + 2 * float(error.mean())
 
     def is_out_of_time(self) -> bool:
-        """Return True after the time for all trees, ALL_SECONDS, is over."""
+        """Return True if the time for all trees, ``ALL_SECONDS``, is over."""
         return perf_counter() > self._ends
 
     def grown(self, tree: Any, rows: NDArray[np.intp] | None = None) -> Any:
-        """Fit a tree on the training rows, within SECONDS.
+        """Fit a tree on training rows, with a time limit of ``SECONDS``.
 
-        ``rows`` are the positions of the rows to use. None means all training rows.
+        ``rows`` are indices of training rows. None means all training rows.
         """
         tree.set_params(time_limit=SECONDS if tree.time_limit is None else min(SECONDS, tree.time_limit))
         training = self._training if rows is None else self._training.some(rows)
@@ -179,7 +179,7 @@ class _Trial:
 def _folds(label: NDArray[np.int64]) -> NDArray[np.int64]:
     """Assign each row to a fold, stratified by class.
 
-    Return the number of the fold of each row.
+    Return the fold of each row, as a number from 0 to ``FOLDS - 1``.
     """
     order = np.random.default_rng(0).permutation(len(label))
     order = order[np.argsort(label[order], kind="stable")]

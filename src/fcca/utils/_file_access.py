@@ -68,16 +68,16 @@ def _check_regular(path: Path, found: os.stat_result, largest: int) -> None:
 
 
 class AtomicOutputs:
-    """Output files in one directory, which have temporary names until all of them are complete.
+    """Output files in one directory, with temporary names until all are complete.
 
-    Use :func:`atomic_outputs` to create it.
+    Use :func:`atomic_outputs` to create such an object.
 
     Parameters
     ----------
     directory : Path
         An existing directory.
     last : str or None
-        Name of the file that replaces its older version after all other files.
+        Name of the file that is renamed after all others.
     """
 
     def __init__(self, directory: Path, last: str | None = None) -> None:
@@ -86,7 +86,7 @@ class AtomicOutputs:
         self._temporary: dict[str, Path] = {}
 
     def path(self, name: str) -> Path:
-        """Return a temporary path at which to write the file that will be called ``name``."""
+        """Return the temporary path for writing the output file ``name``."""
         _check_destination(self.directory, name)
         self.directory.mkdir(parents=True, exist_ok=True)  # another run may have removed it while it was empty
         unique = f".{name[:NAME_KEPT]}.{secrets.token_hex(4)}.tmp"
@@ -126,7 +126,7 @@ class AtomicOutputs:
 
 @contextmanager
 def atomic_outputs(directory: str | Path, *, last: str | None = None) -> Iterator[AtomicOutputs]:
-    """Open a block that writes several files, which appear when it ends without an error.
+    """Write several files, which appear when the ``with`` block ends without an error.
 
     A missing directory is created. A directory without write permission raises an error before the block begins. After an
     exception or Ctrl-C, old files are unchanged, and temporary files and new directories are removed. If the process is
@@ -137,7 +137,7 @@ def atomic_outputs(directory: str | Path, *, last: str | None = None) -> Iterato
     directory : str or Path
         The directory of the files.
     last : str, optional
-        Name of the file that replaces its older version after all other files, such as a certificate.
+        Name of the file that is renamed after all others, such as a certificate.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def atomic_outputs(directory: str | Path, *, last: str | None = None) -> Iterato
 
 
 def _check_destination(directory: Path, name: str) -> None:
-    """Raise an error unless the output file ``name`` is a regular file or does not exist yet."""
+    """Check that the output file ``name`` is a regular file or does not exist."""
     destination = directory / name
     try:
         if Path(name).name != name or name in ("", ".."):

@@ -17,12 +17,12 @@ class Markup(str):
 
 
 def paragraph(text: object) -> str:
-    """Return an HTML paragraph with this text, escaped unless it is a Markup."""
+    """Return an HTML paragraph with this text, escaped unless it is a ``Markup``."""
     return f"<p>{_cell(text)}</p>"
 
 
 def html_table(head: Sequence[object], lines: Iterable[Sequence[object]], *, numbers: Sequence[int] = ()) -> str:
-    """Return an HTML table. Cells are escaped unless they are a Markup.
+    """Return an HTML table, with cells escaped unless they are a ``Markup``.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def html_table(head: Sequence[object], lines: Iterable[Sequence[object]], *, num
     lines : iterable of sequences
         The rows of the table, with one cell per column.
     numbers : sequence of int, default=()
-        Positions of the columns to align to the right.
+        Indices of the columns to align to the right.
     """
 
     def line(tag: str, cells: Sequence[object]) -> str:
@@ -43,7 +43,7 @@ def html_table(head: Sequence[object], lines: Iterable[Sequence[object]], *, num
 
 
 def bar(share: float) -> Markup:
-    """Return the HTML of a horizontal bar whose length shows a share from 0 to 1."""
+    """Return a horizontal HTML bar whose length shows a share from 0 to 1."""
     width = round(BAR_WIDTH * min(1.0, max(0.0, share)))
     return Markup(f'<div style="width:{width}px;height:.6em;background:currentColor;opacity:.5"></div>')
 

@@ -137,7 +137,7 @@ class DocumentReader:
     def entry(self, given: Any, name: str, kind: Any, where: str = "the document") -> Any:
         """Return an entry of a JSON object after checking its type.
 
-        If a float is expected, an integer is accepted too. All numbers must be finite.
+        Where a float is expected, an integer is valid and is converted. All numbers must be finite.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ class DocumentReader:
         return {name: self.entry(given, name, kind, where) for name, kind in kinds.items()}
 
     def numbers(self, given: Any, name: str, where: str) -> list[float]:
-        """Return the entry ``name`` of a JSON object, which must be a list of finite numbers."""
+        """Return the entry ``name``, which must be a list of finite numbers, as floats."""
         return [self.entry({name: one}, name, float, where) for one in self.entry(given, name, list, where)]
 
     def check_range(self, found: Mapping[str, Any], names: Iterable[str], least: float, most: float, where: str) -> None:
@@ -198,22 +198,25 @@ class DocumentReader:
                 raise self.damaged(f"{name!r} of {where} must be {limits}")
 
     def fit_to(self, given: Any, where: str, allowed: Sequence[str] = FIT_TO) -> str:
-        """Return the entry ``fit_to`` of a tree or a selection, which must be one of ``allowed``."""
+        """Return the entry ``fit_to``, which must be one of ``allowed``."""
         found: str = self.entry(given, "fit_to", str, where)
         if found not in allowed:
             raise self.damaged(f"'fit_to' of {where} must be {' or '.join(allowed)}, got {found[:20]!r}")
         return found
 
     def counts(self, given: dict[str, Any], known: Collection[str], what: str) -> dict[str, int]:
-        """Check that an object maps only known statuses to whole numbers of at least 0."""
+        """Check that an object maps statuses to counts, and return it.
+
+        The statuses must be in ``known``. Counts are integers of at least 0. ``what`` names the object in error messages.
+        """
         if not all(name in known and is_whole(n) and 0 <= n < LARGEST_WHOLE for name, n in given.items()):
             raise self.damaged(f"{what} must be non-negative counts by status ({', '.join(known)})")
         return given
 
     def labels(self, given: Sequence[Any], what: str) -> tuple[Label, ...]:
-        """Check that labels are distinct strings or finite numbers, at least one, and return them.
+        """Check that labels are distinct strings or finite numbers, and return them.
 
-        ``what`` names the labels in error messages.
+        At least one label is required. ``what`` names the labels in error messages.
         """
         if not given or not all(is_label(label) for label in given):
             raise self.damaged(f"{what} must be strings or finite numbers, at least one")
@@ -222,7 +225,7 @@ class DocumentReader:
         return tuple(given)
 
     def categories(self, given: Any, where: str) -> tuple[Label, ...]:
-        """Return the entry ``categories`` of a JSON object, which must be a list of labels."""
+        """Return the entry ``categories``, which must be a list of labels."""
         return self.labels(self.entry(given, "categories", list, where), f"categories of {where}")
 
     def cut(self, given: Any, where: str) -> tuple[float, float, float, float]:

@@ -1,4 +1,4 @@
-"""Lazy imports: a module of a package is imported when one of its names is first used."""
+"""Lazy imports of modules, at the first use of one of their names."""
 
 from __future__ import annotations
 

@@ -49,6 +49,7 @@ def whole_number(name: str, given: Any, least: int = 1) -> int:
     given : object
         Value of the argument.
     least : int, default=1
+        Smallest valid value.
     """
     if not is_whole(given, at_least=least):
         raise InvalidInputError(f"{name} must be a whole number of at least {least}, got {given!r}.")

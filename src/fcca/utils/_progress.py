@@ -1,4 +1,7 @@
-"""Show the progress of long computations: as bars on a terminal, as lines of text elsewhere."""
+"""Show the progress of long computations.
+
+A terminal shows bars. Files and pipes get lines of text.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ _display: ContextVar[ProgressDisplay | None] = ContextVar("display", default=Non
 def shown_on(display: ProgressDisplay | None) -> Iterator[None]:
     """Show all jobs that run inside a ``with`` block on the given display.
 
-    If ``display`` is None, each job whose ``verbose`` is not 0 opens its own display.
+    If ``display`` is None, a job opens a display only if its argument ``shown`` is True, see :func:`progress_bar`.
     """
     token = _display.set(display)
     try:
@@ -67,7 +70,7 @@ def progress_bar(label: str, total: int | None, shown: bool) -> Iterator[Update 
     total : int or None
         Amount of work. None if the function will report it later.
     shown : bool
-        Whether to open a display on standard error if no display is open.
+        If True, open a display on standard error if no display is open.
     """
     display = _display.get()
     if display is not None:
@@ -81,7 +84,10 @@ def progress_bar(label: str, total: int | None, shown: bool) -> Iterator[Update 
 
 
 def standard_error_display() -> TerminalDisplay | PlainDisplay:
-    """Create a display that writes to standard error: bars on a terminal, lines of text elsewhere."""
+    """Create a display on standard error.
+
+    A terminal or a notebook shows bars. Files and pipes get lines of text.
+    """
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -92,14 +98,14 @@ def standard_error_display() -> TerminalDisplay | PlainDisplay:
 
 
 class TerminalDisplay:
-    """A display on a terminal: a bar and the time left for each running job."""
+    """A display on a terminal, with a bar and the time left for each job."""
 
     def __init__(self, console: Console) -> None:
         from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
         from rich.text import Text
 
         class TimeColumn(ProgressColumn):
-            """Column with the time left, or with the elapsed time if the time left is unknown."""
+            """Column with the time left if it is known, otherwise with the elapsed time."""
 
             def render(self, task: Task) -> Text:
                 left = task.time_remaining
@@ -162,9 +168,15 @@ class _Job:
 
 
 class PlainDisplay:
-    """A display for files and logs: a line of text every few seconds.
+    """A display for files and logs, which get a line of text every few seconds.
 
     Short jobs show nothing.
+
+    Parameters
+    ----------
+    stream : text stream
+    seconds : float, optional
+        Time between two lines. Default: ``SECONDS_BETWEEN_LINES``.
     """
 
     def __init__(self, stream: IO[str], seconds: float | None = None) -> None:

@@ -13,7 +13,8 @@ LEAST_SHARE = 1e-9  # a lower bound below this is a rounding error
 def proof_in_words(objective: float, lower_bound: float, is_optimal: bool) -> str:
     """Describe how close a search result is proven to be to the optimum.
 
-    The text is ``proven optimal``, or it compares the objective with its lower bound, such as ``within 3.1 % of optimal``.
+    The text is ``proven optimal``, or it compares the objective with its lower bound. An example of such a comparison is
+    ``within 3.1 % of optimal``.
 
     Parameters
     ----------
@@ -22,7 +23,7 @@ def proof_in_words(objective: float, lower_bound: float, is_optimal: bool) -> st
     lower_bound : float
         No result has a smaller objective than this. 0 if nothing is known.
     is_optimal : bool
-        Whether the result is proven optimal.
+        True if the result is proven optimal.
     """
     if is_optimal:
         return "proven optimal"
@@ -35,10 +36,11 @@ def proof_in_words(objective: float, lower_bound: float, is_optimal: bool) -> st
 
 
 def share_proof_in_words(share: float, lower_bound: float, is_optimal: bool) -> str:
-    """Describe what is proven about the smallest share that any choice can have.
+    """Describe what is proven about a share that a search minimized over all choices.
 
-    The text is ``proven optimal``, or it gives the lower bound, such as ``not proven; no choice is below 0.7 %``. A share
-    that equals its lower bound is proven optimal. So is a share of 0, because no share is below 0.
+    An example of a share is the inconsistency of a choice of thresholds. The text is ``proven optimal``, or it gives the
+    lower bound: ``not proven; no choice is below 0.7 %``. A share that equals its lower bound is proven optimal. A share of
+    0 is always proven optimal, because no share is below 0.
 
     Parameters
     ----------
@@ -47,7 +49,7 @@ def share_proof_in_words(share: float, lower_bound: float, is_optimal: bool) -> 
     lower_bound : float
         No choice has a share below this. 0 if nothing is known.
     is_optimal : bool
-        Whether the search has finished its proof.
+        True if the search has proven that no choice has a smaller share.
     """
     if is_optimal or share <= lower_bound:
         return "proven optimal"
@@ -67,7 +69,7 @@ def limits_in_words(time_limit: float | None, max_nodes: int | None) -> str:
     Parameters
     ----------
     time_limit : float or None
-        Seconds.
+        In seconds.
     max_nodes : int or None
         Maximum number of branches.
     """
@@ -77,8 +79,8 @@ def limits_in_words(time_limit: float | None, max_nodes: int | None) -> str:
 
 
 def _rounded_up(x: float) -> int:
-    """Round a number up to an integer, and to 1 if it is smaller than 1.
+    """Round a number up to an integer of at least 1.
 
-    A number that exceeds an integer by less than 1e-9 is rounded down to it, because such a difference is a rounding error.
+    A number that exceeds an integer by less than 1e-9 is rounded down, because this difference is a rounding error.
     """
     return max(1, math.ceil(x - 1e-9))
