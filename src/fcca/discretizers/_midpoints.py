@@ -26,8 +26,8 @@ class MidpointDiscretizer(ThresholdTransformer):
 
     No other threshold divides the training values of a column differently. So the search for an optimal tree on continuous
     data needs all these thresholds. They are usually far too many. A column of categories gets one condition per category,
-    or a single condition if it has two categories. A column with missing values gets an additional condition, ``is
-    missing``.
+    or a single condition if it has two categories. A column with missing values gets the additional condition
+    ``is missing``.
 
     Parameters
     ----------
