@@ -402,7 +402,7 @@ class CounterfactualExplainer:
     # --- results ------------------------------------------------------------------------------------------------------
 
     def _without_search(self, request: Request) -> tuple[Counterfactuals, NDArray[np.int64]]:
-        """Build the results of rows at their target or unable to reach it; return the other rows."""
+        """Build the results of rows that need no search; return the other rows."""
         there = request.own == request.wanted
         if request.probability is not None and there.any():
             rows = np.flatnonzero(there)
@@ -478,7 +478,7 @@ def _is_flat(X: Any) -> bool:
 
 
 def _row_labels(X: Any) -> NDArray[Any] | None:
-    """Return the row labels: the index of a data frame, the name of a Series, or None."""
+    """Return the index of a data frame or the name of a Series, else None."""
     if isinstance(X, pd.DataFrame):
         return np.asarray(X.index)
     return np.array([X.name], dtype=object) if isinstance(X, pd.Series) and X.name is not None else None

@@ -106,7 +106,7 @@ class MemoryChunks(LocalChunks):
 
 
 def _some(result: T | None) -> T:
-    """Return the result, or raise an error if it is None because no chunk had rows."""
+    """Return the result, or raise an error if no chunk had rows (None)."""
     if result is None:
         raise InvalidInputError("There are no rows to learn from.")
     return result
