@@ -1,6 +1,6 @@
 """Find the second-cheapest counterfactual of a row, the third, and so on.
 
-They are found by searches in which some features are frozen, that is, may not change.
+Each of these is found by searches in which some features are frozen, that is, may not change.
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ class Alternative(NamedTuple):
 class Alternatives:
     """List the counterfactuals of one row from the cheapest to the most expensive.
 
-    A search with frozen features finds the cheapest counterfactual that leaves these features unchanged. Its result is open
-    until it is listed. Together, the open results cover every counterfactual that does not change all the features of a
-    listed one. So the cheapest open result is listed next. It is then replaced by one search per feature that it changes;
-    each of these searches freezes one such feature more.
+    A search with frozen features finds the cheapest counterfactual that leaves these features unchanged. Its result is
+    called open until it is listed. A further counterfactual is allowed if it does not change all the features of a listed
+    one. No allowed counterfactual is cheaper than the cheapest open result. So this result is listed next, if it is
+    allowed. In any case, new searches replace it. Each of them freezes one more of the features that it changes.
 
     Attributes
     ----------
     row : int
         Position of the row among all rows.
     wanted : int
-        Position of the target class; -1 for any other class.
+        The target class, as a position in ``classes``; -1 for any other class.
     open : list
         Heap of the results that are not yet listed, by cost.
     asked : set
@@ -100,8 +100,8 @@ class Alternatives:
     def known(self, frozen: Features, bound: float) -> FrozenSearch | None:
         """Derive the result of a search from an earlier search, or return None.
 
-        An earlier search with fewer frozen features answers this one in two cases: if it was infeasible, or if its optimal
-        change leaves all the features in ``frozen`` unchanged.
+        An earlier search that froze only features in ``frozen`` gives the result in two cases. Either it was infeasible, or
+        its optimal change leaves all the features in ``frozen`` unchanged. ``bound`` is a known lower bound of the cost.
         """
         for search in self.done:
             if search.frozen <= frozen and (
@@ -184,7 +184,7 @@ def cheapest_alternatives(
     first : Counterfactuals
         The cheapest counterfactual of every row.
     wanted : ndarray of shape (n_points,)
-        Positions of the target classes; -1 for any other class.
+        The target class of each row, as a position in ``first.classes``; -1 for any other class.
     n : int
         Largest number of counterfactuals per row.
     n_features : int
@@ -200,7 +200,7 @@ def cheapest_alternatives(
         The counterfactuals, row by row. A row with fewer than ``n`` counterfactuals has a last entry without a change. Its
         status is ``infeasible`` if it is proven that no further counterfactual exists, or ``unknown`` after a timeout.
     number : ndarray
-        1, 2, … within each row.
+        Number of each counterfactual within its row: 1 for the cheapest, 2 for the next.
     """
     rows = [Alternatives(row, int(code)) for row, code in enumerate(wanted)]
     _take_in(rows, range(len(rows)), [NOTHING] * len(rows), np.zeros(len(rows)), first, 0)

@@ -42,7 +42,7 @@ class Batch:
     margin : ndarray of shape (n_points,)
         Score margin by which the target must win.
     limits : Limits
-        Compiled rules. Limits that depend on the row have one entry per point.
+        Compiled rules. Fields that depend on the row have one entry per point.
     problem : CounterfactualProblem
         The costs.
     plausibility : Plausibility or None

@@ -56,7 +56,7 @@ class CounterfactualEngine:
     problem : CounterfactualProblem
         Costs of a change, and the score margin by which another class must win.
     method : {"search", "milp"}, default="search"
-        "milp" solves tree ensembles with HiGHS: far slower than the search, independent of it, and without plausibility.
+        "milp" solves tree ensembles with HiGHS. It is independent of the search, far slower, and without plausibility.
     like : array-like or data frame, optional
         A raw table with the columns of the training data. It provides category labels that the classifier does not keep.
     model : Model, optional
@@ -66,7 +66,7 @@ class CounterfactualEngine:
     -----
     All tables are float64, with the codes of ``model.columns`` for categories. Call :meth:`observe` with the training rows,
     in one or more chunks, before :meth:`solve`. They define the range of the data and the values at which changes end.
-    Without an earlier call of :meth:`measure`, they also define the units of distance; then the rows must be kept.
+    If :meth:`measure` is not called, :meth:`solve` computes the units of distance from these rows; so they must be kept.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class CounterfactualEngine:
 
     @property
     def _unmeasured(self) -> Distances | None:
-        """The units of distance if no training rows are needed for them, else None."""
+        """The units of distance if they need no call of :meth:`measure`, else None."""
         scale, unordered = self.problem.scale, self.problem.category_distance
         return Distances(unordered=unordered) if scale == "range" and not isinstance(unordered, str) else None
 
@@ -242,7 +242,7 @@ class CounterfactualEngine:
         return engine
 
     def scores(self, X: Floats) -> Floats:
-        """Compute the scores of ``model``, which was read from the classifier."""
+        """Compute the scores of rows with ``model``, which was read from the classifier."""
         if isinstance(self.tables, AdditiveTables):
             # The two summations differ in the last digit, so the choice depends on the row alone.
             has_missing = np.isnan(X).any(axis=1) if self.takes_missing else np.zeros(len(X), dtype=bool)
@@ -285,7 +285,7 @@ class CounterfactualEngine:
     def plausibility(self, share: float) -> Plausibility:
         """Fit an isolation forest on the training rows, as a measure of plausibility.
 
-        A counterfactual must be at least as plausible as a share ``share`` of the training rows.
+        A counterfactual must be at least as plausible as this ``share`` of the training rows.
         """
         if isinstance(self.model, LinearModel):
             raise UnsupportedModelError(
@@ -324,7 +324,7 @@ class CounterfactualEngine:
         margin : ndarray of shape (n_points,), optional
             Score margin by which the target must win. Default: the margin of the problem.
         limits : Limits, optional
-            Compiled rules for the changes. Limits that depend on the row have one entry per point.
+            Compiled rules for the changes. Fields that depend on the row have one entry per point.
         plausibility : Plausibility, optional
             Required plausibility of the changed rows.
         n_jobs : int, optional

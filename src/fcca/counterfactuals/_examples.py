@@ -34,7 +34,7 @@ class Examples:
             self.take(number, rows[chunk])
 
     def take(self, numbers: NDArray[np.uint64], rows: NDArray[np.float64]) -> None:
-        """Add rows to the sample whose hash numbers are already known."""
+        """Add rows with known hash numbers to the sample."""
         smallest, first = np.unique(np.concatenate([self.numbers, numbers]), return_index=True)
         kept = first[:MOST_EXAMPLES]
         is_old = kept < len(self.numbers)

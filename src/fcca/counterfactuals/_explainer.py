@@ -83,22 +83,24 @@ class CounterfactualExplainer:
     X : array-like or data frame of shape (n_rows, n_features)
         Training data, or data like it. X gives the units of distance, and a change stays inside the range of X. The cuts of
         the classifier divide a column into cells. A feature that moves into another cell ends at the nearest value of X in
-        that cell, or in the middle of an empty cell. A linear classifier has no cuts: changes end at the decision boundary.
+        that cell, or in the middle of an empty cell. A linear classifier has no cuts; its changes end at the decision
+        boundary.
     lambda0, lambda1, lambda2 : float, default=0.1, 1.0 and 0.0
         Cost of a change: ``lambda0`` per changed feature, ``lambda1`` times the distance and ``lambda2`` times its square.
     scale : {"range", "rank", "mad"} or mapping of column names to units, default="range"
-        Unit of distance of a numeric column. "range": largest minus smallest value in X. "rank": highest minus lowest rank
-        in X, for classifiers made of trees; ranks are linear between the values of X. "mad": the median absolute deviation
-        in X, or the mean absolute deviation if the median is 0. A mapping such as ``{"income": 1000}`` gives the unit of
-        each column; columns that are not in the mapping use "range".
+        Unit of distance of a numeric column. "range": largest minus smallest value in X. "rank": ranks in X replace the
+        values, and the unit is the highest minus the lowest rank. Ranks between two values of X are interpolated linearly.
+        Only for classifiers made of trees. "mad": the median absolute deviation in X, or the mean absolute deviation if the
+        median is 0. A mapping such as ``{"income": 1000}`` gives the unit of each column; columns that are not in the
+        mapping use "range".
     category_distance : float or "auto", default="auto"
         Distance of a change without direction: another category, a filled-in missing value, a switch of a one-hot group.
         "auto" is the mean distance between two rows of X in one numeric column, rounded to two digits. The mean is taken
         over all pairs of rows and all numeric columns that vary; without such columns, it is 1. A rule
         :class:`fcca.constraints.Cost` changes the cost of one column.
     margin : float or str, default=1e-4
-        Score margin by which the target class must win, or a share of the range of scores, such as ``"10%"``. For a
-        forest, that is a share of the votes. For boosting and linear models, the range is from the 5th to the 95th
+        Score margin by which the target class must win, or a share of the range of scores, such as ``"10%"``. For a forest,
+        ``"10%"`` means a lead of 10 % of the votes. For boosting and linear models, the range is from the 5th to the 95th
         percentile of the scores of X. A larger margin gives more robust counterfactuals (:mod:`fcca.robustness`).
     decision_threshold : float, default=None
         For two classes: predict the second class if its probability is at least this threshold. None uses the classifier's
@@ -110,7 +112,7 @@ class CounterfactualExplainer:
         plausible as this share of the rows. Only for tree ensembles. The search becomes ten to a hundred times slower.
     n_jobs : int, default=None
         Number of threads. None is 1, -1 is all cores. Inside ``joblib.parallel_config`` with a backend of processes, such
-        as ``"loky"`` or ``"dask"``, it is the number of processes. The result does not depend on it.
+        as ``"loky"`` or ``"dask"``, it is the number of processes. The result does not depend on ``n_jobs``.
     time_limit : float, default=None
         Seconds for all searches of a call of :meth:`explain`. The status shows which results are proven.
     time_limit_per_row : float, default=None
@@ -241,7 +243,7 @@ class CounterfactualExplainer:
             the probability is the logistic function of the decision function.
         n : int, default=1
             Maximum number of counterfactuals per row. Each further counterfactual is the cheapest one that does not change
-            all the features of any earlier one. With n above 1, each row takes several searches: consider a time limit.
+            all the features of any earlier one. With n above 1, each row takes several searches, so consider a time limit.
         constraints : list of Constraint, default=None
             Rules of :mod:`fcca.constraints` that hold in addition to the rules of the explainer. Rules restrict changes
             only: an unchanged value is accepted even if it violates a rule. ``broken_rules`` of the result lists the rules
@@ -400,7 +402,7 @@ class CounterfactualExplainer:
     # --- results ------------------------------------------------------------------------------------------------------
 
     def _without_search(self, request: Request) -> tuple[Counterfactuals, NDArray[np.int64]]:
-        """Answer rows that are at their target or cannot reach it; list the other rows."""
+        """Build the results of rows that need no search; return the other rows."""
         there = request.own == request.wanted
         if request.probability is not None and there.any():
             rows = np.flatnonzero(there)
@@ -476,7 +478,7 @@ def _is_flat(X: Any) -> bool:
 
 
 def _row_labels(X: Any) -> NDArray[Any] | None:
-    """Return the row labels: the index of a data frame, the name of a Series, or None."""
+    """Return the index of a data frame or the name of a Series, else None."""
     if isinstance(X, pd.DataFrame):
         return np.asarray(X.index)
     return np.array([X.name], dtype=object) if isinstance(X, pd.Series) and X.name is not None else None

@@ -35,7 +35,8 @@ class Explanations(Counterfactuals):
         The class predicted for the row before the change, and after it.
     status : ndarray of shape (n_answers,)
         ``optimal``, ``feasible``, ``infeasible``, ``unknown`` or ``unverified``. No counterfactual of a row changes all the
-        features of an earlier one. The second or third is ``optimal`` if it is proven to be the cheapest such change.
+        features of an earlier one. A further counterfactual is ``optimal`` if it is proven to be the cheapest one with this
+        property.
     cost, bound : ndarray of shape (n_answers,)
         Cost of the counterfactual, and a proven lower bound of the cheapest cost. They are equal if the status is optimal.
     nodes, seconds : ndarray of shape (n_answers,)

@@ -173,7 +173,7 @@ class Forest:
         """Return the cell of each category code of a column.
 
         Codes that no node of the trees separates share a cell. The cells are ordered by their mean effect on the score.
-        Then most sets that the nodes test consist of few intervals of cells.
+        In this order, most sets that the nodes test consist of few intervals of cells.
         """
         nodes = np.array([node for node in self.sets if self.feature[node] == j], dtype=np.int64)
         if len(nodes) == 0:

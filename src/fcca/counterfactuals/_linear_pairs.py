@@ -1,9 +1,10 @@
-"""Counterfactuals of linear models with many classes, by pairs of classes.
+"""Counterfactuals of linear models with more than two classes.
 
 For each class other than the predicted one, the cheapest change is found after which this class beats the predicted class.
 Beating the predicted class alone costs at most as much as beating all classes. So the cheapest of these changes is optimal
-if its class also leads all other classes by the margin. ``core/other_classes.hpp`` does the same for trees, row by row. Here
-all rows with the same pair are solved together, because Python handles the categories and missing values of linear models.
+if one class then leads all other classes by the margin. ``core/other_classes.hpp`` does the same for trees, row by row.
+Here, rows with the same predicted class are solved together for each other class. The reason is that Python handles the
+categories and missing values of linear models.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def beat_own_class(
     """Find cheapest changes after which some class beats the predicted class.
 
     For each other class, a two-class model compares it with the predicted class. The cheapest change over these models is
-    a counterfactual only if no third class gets a higher score.
+    a counterfactual only if one class then leads all other classes by the margin.
 
     Parameters
     ----------
@@ -64,10 +65,10 @@ def beat_own_class(
     Returns
     -------
     certain : ndarray of bool
-        For each row, whether its change is a counterfactual of ``model``. False if a third class gets a higher score; the
-        row must then be solved by another search.
+        For each row, whether its result is valid for ``model``. It is not valid if no class leads all others by the margin,
+        or if nothing was found before a timeout. Then another search must solve the row.
     answers : Answers
-        The change of each row.
+        The result of each row.
     """
     ends = time.monotonic() + batch.time_limit
     parts = []

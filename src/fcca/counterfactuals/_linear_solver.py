@@ -103,9 +103,9 @@ class LinearSolver:
         return Answers.of(outcomes, self._cuts)
 
     def _any_other_class(self, batch: Batch) -> tuple[Positions, Answers | None]:
-        """Find counterfactuals by pairs of classes, if any class may be reached.
+        """Find counterfactuals of points without a target class, with :func:`beat_own_class`.
 
-        Returns the positions of the points for which this is valid, and their results.
+        Returns the positions of the points whose result is valid, and these results.
         """
         which = np.flatnonzero(batch.target == ANY_OTHER_CLASS)
         if not len(which):
@@ -118,9 +118,9 @@ class LinearSolver:
         return which[certain], found.take(np.flatnonzero(certain))
 
     def _without_rules_between(self, batch: Batch, ends: float) -> tuple[Positions, Answers | None]:
-        """Ignore the rules between columns, and keep the valid results.
+        """Search without the rules between columns, and keep the results that respect them.
 
-        Returns the positions of the points whose cheapest change also respects these rules, and their results.
+        Returns the positions of the points whose result is kept, and these results.
         """
         limits, effects = batch.limits, self.model.effects
         relaxed, between = limits.without_rules_between(), limits.has_rules_between
@@ -216,7 +216,8 @@ class LinearSolver:
     def _choices(self, batch: Batch, cost: Floats) -> Iterator[list[tuple[_Entry, ...]] | None]:
         """Yield, for each row, the combinations of category changes below its ``cost``.
 
-        Only combinations that cost less than the known change of the row can improve it. None stands for too many.
+        Only combinations that cost less than the known change of the row can improve it. The entry of a row with too many
+        combinations is None.
         """
         task, frozen = self._task(batch), batch.limits.frozen
         sign = np.where(batch.target == 1, 1.0, -1.0)
@@ -253,7 +254,7 @@ def _plain_points(model: LinearModel, limits: Limits, table: Floats) -> Bools:
 def _keeps_rules(limits: Limits, table: Floats, found: Answers) -> Bools:
     """Return a mask of results that stay valid with the rules between columns.
 
-    These are the optimal changes that respect the rules, and the rows without any change.
+    These are the optimal changes that respect the rules, and the rows that are infeasible even without them.
     """
     after, moved = table.copy(), np.zeros(table.shape, dtype=np.bool_)
     after[found.point, found.feature], moved[found.point, found.feature] = found.landing, True
@@ -297,7 +298,7 @@ def _entries(task: Task, j: int, held: float, sign: float) -> list[_Entry]:
 def _combinations(entries: list[list[_Entry]], cutoff: float, needed: float) -> list[tuple[_Entry, ...]] | None:
     """List combinations of category changes that cost less than ``cutoff``.
 
-    A combination is not extended after it has reached the ``needed`` score. Returns None if there are too many.
+    A combination is not extended after it has reached the ``needed`` score. Returns None if there are too many combinations.
     """
     found: list[tuple[_Entry, ...]] = []
     begun: list[tuple[int, tuple[_Entry, ...], float, float]] = [(0, (), 0.0, 0.0)]

@@ -92,7 +92,7 @@ class Plausibility:
         return cls(trees, Forest.of(trees, n_codes), float(depth[int(share * len(depth))]))
 
     def depths(self, X: Floats) -> Floats:
-        """Compute the mean depths of encoded rows, with a code for missing categories."""
+        """Compute the mean depths of encoded rows, in which missing categories have a code."""
         depths: Floats = self.trees.scores(X)[:, 0]
         return depths
 

@@ -27,7 +27,7 @@ def check_two_classes(model: Model) -> None:
 
 
 def score_margin(model: Model, target: int, probability: float, *, has_probabilities: bool) -> float:
-    """Compute the score margin at which the target class has a probability.
+    """Compute the score margin at which the target class reaches a probability.
 
     The margin is infinite if the target class cannot reach the probability.
 

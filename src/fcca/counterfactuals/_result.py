@@ -96,7 +96,7 @@ class Counterfactuals:
 
     @property
     def target(self) -> NDArray[Any]:
-        """Class that every counterfactual reaches; None if no counterfactual was found."""
+        """Class that each counterfactual reaches; None if no counterfactual was found."""
         labels: NDArray[Any] = self.classes[np.maximum(self.target_code, 0)]
         if (self.target_code < 0).any():
             labels = labels.astype(object)
@@ -272,7 +272,7 @@ class Counterfactuals:
         ]
 
     def move_at(self, k: int) -> Move:
-        """Return the names, values and bounds that a sentence needs about one change.
+        """Return the data of one change that a sentence needs.
 
         Parameters
         ----------

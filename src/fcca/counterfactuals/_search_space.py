@@ -247,7 +247,7 @@ def _entries(cells: Cells, limits: Limits, groups: tuple[OneHotGroup, ...]) -> d
 def core_limits(
     space_cells: Cells, limits: Limits, groups: tuple[OneHotGroup, ...], fill_near: Floats | None
 ) -> _core.Limits:
-    """Convert limits to the arrays that the C++ core expects.
+    """Convert compiled rules to the arrays that the C++ core expects.
 
     ``fill_near`` has one entry per column: the median near which missing numbers are filled in.
     """

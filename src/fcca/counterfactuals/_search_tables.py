@@ -1,4 +1,4 @@
-"""Trees compiled for the core, with cells instead of numbers.
+"""Trees compiled for the core, with tests of cells instead of values.
 
 If every tree tests only one feature, the trees are summed into one step function per feature.
 """

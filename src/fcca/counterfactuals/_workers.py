@@ -38,8 +38,8 @@ ATTEMPTS_AFTER_DEATH = 2
 def n_worker_processes(n_jobs: int | None) -> int:
     """Return the number of worker processes of the active joblib backend.
 
-    It is 1 for a backend of threads. Inside a worker process of loky, joblib reports threads, so no worker starts processes
-    of its own.
+    It is 1 for a backend of threads. Inside a worker process of loky, joblib reports threads, so no worker starts further
+    processes.
     """
     backend, _ = get_active_backend(prefer="threads")
     return 1 if getattr(backend, "supports_sharedmem", False) else int(effective_n_jobs(n_jobs))

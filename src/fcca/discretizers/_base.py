@@ -51,7 +51,8 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
             None keeps all thresholds.
         X, y, sample_weight : as in fit, optional
             The rows on which the selection minimizes the inconsistency, usually the training rows. They are not needed if
-            ``selection`` is None. y is not needed if ``selection.fit_to`` is "target", that is, the black box.
+            ``selection`` is None. If ``selection.fit_to`` is "target", the predictions of the black box replace y, so y is
+            not needed.
 
         Returns
         -------
@@ -99,7 +100,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
             raise InvalidInputError(f"{type(self).__name__} has no black box, so fit_to must be 'labels', got 'target'.")
 
     def _check_fitted(self, attribute: str = "thresholds_") -> None:
-        """Raise an error if the discretizer is not fitted, that is, has no ``attribute``."""
+        """Raise ``NotFittedError`` if the fitted attribute named ``attribute`` does not exist."""
         check_is_fitted(self, attribute)
 
     def _candidates(self) -> ThresholdTable:
@@ -107,7 +108,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         return self.all_thresholds_
 
     def _choose(self, rows: EncodedRows) -> None:
-        """Set ``thresholds_``: the selected conditions, or all without a selection.
+        """Set ``thresholds_`` to the selected conditions, or to all without a selection.
 
         This is the last step of ``fit``.
 

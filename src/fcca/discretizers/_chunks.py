@@ -85,7 +85,7 @@ class LocalChunks(Chunks):
 
 
 class MemoryChunks(LocalChunks):
-    """A table in memory: a single chunk, whose search result is kept.
+    """A table in memory, as a single chunk whose search result is kept.
 
     Parameters
     ----------
@@ -106,16 +106,16 @@ class MemoryChunks(LocalChunks):
 
 
 def _some(result: T | None) -> T:
-    """Return the result; raise an error if no chunk had rows (None)."""
+    """Return the result, or raise an error if no chunk had rows (None)."""
     if result is None:
         raise InvalidInputError("There are no rows to learn from.")
     return result
 
 
 def summed(parts: Iterator[T]) -> T | None:
-    """Sum the parts with ``+``, in pairs of about equal size.
+    """Sum the parts with ``+``, without copying a growing sum for each part.
 
-    This is faster than adding one part after the other, which would copy the growing sum each time.
+    Each addition joins two partial sums of about equally many parts.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Distinct binary rows with counts.
 
-A tree needs nothing else from a table.
+The search for a tree needs nothing else from a table.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class DistinctRows:
 
 
 def _numbered(keys: Keys) -> NDArray[np.intp]:
-    """Give each key a number, so that equal keys get equal numbers."""
+    """Assign an integer code to each key; equal keys get the same code."""
     code = pd.factorize(keys[:, 0])[0]
     for word in keys.T[1:]:
         other, distinct = pd.factorize(word)
@@ -153,9 +153,9 @@ def _numbered(keys: Keys) -> NDArray[np.intp]:
 
 
 class Digit(NamedTuple):
-    """The groups of values of one column that the conditions distinguish.
+    """The groups into which the conditions divide the values of one column.
 
-    Values in the same group satisfy the same conditions. The number of the group is one digit of a row's key.
+    Values in the same group satisfy the same conditions. The index of a value's group is one digit of the row's key.
     """
 
     feature: int
@@ -165,7 +165,7 @@ class Digit(NamedTuple):
     values: Floats  # one of each group
 
     def of(self, x: Floats) -> Codes:
-        """Find the group of each value: values in a group satisfy the same conditions."""
+        """Return the index of the group of each value."""
         is_missing = np.isnan(x)
         any_missing = bool(is_missing.any())
         if self.cuts is not None:
@@ -182,10 +182,9 @@ class Digit(NamedTuple):
 class RowCoder:
     """Codes a row, its label and its prediction as a key.
 
-    A key consists of one or more whole numbers (words).
-
-    Two rows have equal keys if they satisfy the same conditions and have the same label and prediction. A key holds the
-    number of the label, the number of the prediction, and one digit per column with conditions.
+    Two rows have equal keys if they satisfy the same conditions and have the same label and prediction. The digits of a key
+    are the index of the label, the index of the prediction, and one digit per column with conditions. They are packed into
+    one or more whole numbers (words).
 
     Attributes
     ----------
@@ -212,9 +211,8 @@ class RowCoder:
     def _words(self) -> list[list[int]]:
         """For each word of a key, the sizes of its digits.
 
-        The size of a digit is the number of values that it can have.
-
-        The label and the prediction are the first two digits of the first word.
+        The size of a digit is the number of values that it can have. The label and the prediction are the first two digits
+        of the first word.
         """
         words: list[list[int]] = [[]]
         product = 1
@@ -236,7 +234,7 @@ class RowCoder:
         X : ndarray of shape (n_rows, n_features)
             Encoded rows, with codes for categories and NaN for missing values.
         label, prediction : ndarray of shape (n_rows,)
-            The label and the prediction of the black box, as whole numbers from 0.
+            Index of the label, and index of the class that the black box predicts, from 0.
         weight : ndarray of shape (n_rows,), optional
         soft : ndarray of shape (n_rows, n_classes), optional
             Soft labels.
@@ -249,11 +247,11 @@ class RowCoder:
         return CountedRows.of(keys, weight=weight, soft=soft)
 
     def none(self, n_soft: int) -> CountedRows:
-        """Return counts without rows, with ``n_soft`` columns of soft labels."""
+        """Return a :class:`CountedRows` without rows, with ``n_soft`` columns of soft labels."""
         return CountedRows.of(np.zeros((0, len(self._words)), dtype=np.uint64), soft=np.empty((0, n_soft)))
 
     def labels_and_predictions(self, rows: CountedRows) -> tuple[Codes, Codes]:
-        """Decode the label and the prediction of each distinct row, as whole numbers."""
+        """Decode the indices of the label and the prediction of each distinct row."""
         label, prediction, *_ = self._groups(rows.keys)
         return label, prediction
 

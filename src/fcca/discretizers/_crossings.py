@@ -23,7 +23,7 @@ Points = NDArray[np.int64]
 
 
 class DecidingValues(NamedTuple):
-    """Missing values that each flip the prediction if they alone are filled in."""
+    """Missing values, each of which flips the prediction if it alone is filled in."""
 
     point: Points  # position among the counterfactuals
     feature: NDArray[np.int32]
@@ -126,9 +126,9 @@ def find_deciding_values(
     limits: Limits | None,
     solve: Callable[[Points, Limits], Counterfactuals],
 ) -> DecidingValues:
-    """Find the missing values whose filling-in alone flips the prediction.
+    """Find each missing value that flips the prediction if it alone is filled in.
 
-    For each missing value of a row, a search may fill in this value and change nothing else.
+    There is one search per missing value. It may fill in this value and change nothing else.
 
     Parameters
     ----------
@@ -138,8 +138,8 @@ def find_deciding_values(
     limits : Limits or None
         The rules compiled for the rows of ``found``; None without rules.
     solve : callable
-        ``solve(positions, limits)`` returns the counterfactuals of the rows at these positions in ``found`` under the
-        given limits.
+        ``solve(positions, limits)`` returns the counterfactuals of the rows at these positions in ``found``. The changes
+        keep the compiled rules ``limits``.
 
     Returns
     -------

@@ -44,12 +44,12 @@ Floats = NDArray[np.float64]
 class FCCADiscretizer(PartialFitTransformer):
     """Turn a table into the few binary columns behind a classifier's decisions.
 
-    First, the classifier (black box) is fitted, unless a fitted one is given. For every training row that it predicts
-    correctly with a confidence between ``p0`` and ``p1``, the cheapest change that flips the prediction is computed exactly:
-    the counterfactual of the row. The thresholds that counterfactuals cross are counted. The thresholds crossed most often
-    become binary columns ``x > threshold``. In a column of categories, a change enters one of the sets of categories that
-    the classifier distinguishes; this set becomes a binary column ``x in {…}``. If filling in a missing value alone flips
-    a prediction, there is a binary column ``x is missing``.
+    First, the classifier (black box) is fitted, unless a fitted one is given. The counterfactual of a row is the cheapest
+    change that flips its prediction. It is computed exactly for every training row that the black box predicts correctly,
+    with a confidence between ``p0`` and ``p1``. The thresholds that counterfactuals cross are counted. The thresholds
+    crossed most often become binary columns ``x > threshold``. In a column of categories, a change enters one of the sets
+    of categories that the classifier distinguishes; this set becomes a binary column ``x in {…}``. If filling in a single
+    missing value flips a prediction, there is a binary column ``x is missing``.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ class FCCADiscretizer(PartialFitTransformer):
         Any classifier that :func:`fcca.read_model` reads. It is cloned and fitted. Wrap a fitted classifier in
         scikit-learn's ``FrozenEstimator`` to use it without refitting. None is gradient boosting with 100 trees of depth 2
         (depth 1 with ``preset="paper"``), after a scaler that makes the units of the columns irrelevant. This default is
-        fitted on the sorted distinct rows with their weights. So its ties do not depend on the order of the rows, nor on
-        whether a row is given twice or has weight 2.
+        fitted on the sorted distinct rows with their weights. So the order of the rows does not decide between equally good
+        splits, and a row given twice has the same effect as a row with weight 2.
     preset : {"paper"}, default=None
         "paper" uses the paper's values for all parameters that are None: stumps as the black box, no limit on the number
         of thresholds, and a distance of 1 for a change of category.
@@ -70,15 +70,15 @@ class FCCADiscretizer(PartialFitTransformer):
         Cost of a change: ``lambda0`` per changed feature, ``lambda1`` times the distance and ``lambda2`` times its square.
         The unit of distance is set by ``scale``. With a higher ``lambda0``, counterfactuals change fewer features.
     scale : {"range", "rank", "mad"} or mapping of column names to units, default=None
-        Unit of distance of a numeric column. "range": largest minus smallest training value, as in the paper. "rank":
-        highest minus lowest rank of the training values, for classifiers made of trees; ranks are linear between these
-        values. "mad": the median absolute deviation of the training values, or the mean absolute deviation if the median
-        is 0. A mapping such as ``{"income": 1000}`` gives the unit of each column; columns that are not in the mapping use
-        "range". None is "range" in all presets.
+        Unit of distance of a numeric column. "range": largest minus smallest training value, as in the paper. "rank": ranks
+        replace the values, and the unit is the highest minus the lowest rank of the training values. Ranks between two
+        training values are interpolated linearly. Only for classifiers made of trees. "mad": the median absolute deviation
+        of the training values, or the mean absolute deviation if the median is 0. A mapping such as ``{"income": 1000}``
+        gives the unit of each column; columns that are not in the mapping use "range". None is "range" in all presets.
     category_distance : float or "auto", default=None
         Distance of a change without direction: another category, a filled-in missing value, a switch of a one-hot group.
         "auto" is the mean distance between two training rows in one numeric column, rounded to two digits. The mean is
-        taken over all pairs of rows and all numeric columns that vary. It makes changes of categories and of numbers
+        taken over all pairs of rows and all numeric columns that vary. So changes of categories and of numbers are
         comparable. A distance of 1 equals the full range of a number; then few conditions are on categories. None is
         "auto", or 1 with ``preset="paper"``.
     Q : float, default=0.0
@@ -108,7 +108,7 @@ class FCCADiscretizer(PartialFitTransformer):
         Seconds for the search of each row.
     n_jobs : int, default=None
         Number of threads. None is 1, -1 is all cores. Inside ``joblib.parallel_config`` with a backend of processes, such
-        as ``"loky"`` or ``"dask"``, it is the number of processes. The result does not depend on it.
+        as ``"loky"`` or ``"dask"``, it is the number of processes. The result does not depend on ``n_jobs``.
     verbose : int, default=0
         1 shows a progress bar.
     selection : OptimalSelection, default=None
@@ -366,7 +366,7 @@ class FCCADiscretizer(PartialFitTransformer):
         return self.set_selection(None)
 
     def kept_at(self, Q: float) -> NDArray[np.bool_]:
-        """Return a mask of the conditions in ``all_thresholds_`` that a given Q keeps.
+        """Return a mask of the conditions that ``Q`` and ``max_thresholds`` keep.
 
         Parameters
         ----------
@@ -376,6 +376,7 @@ class FCCADiscretizer(PartialFitTransformer):
         Returns
         -------
         ndarray of bool
+            One entry per condition in ``all_thresholds_``.
         """
         self._check_fitted("all_thresholds_")
         return most_frequent(self.all_thresholds_, Q, most_thresholds(self.preset, self.max_thresholds))

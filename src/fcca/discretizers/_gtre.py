@@ -46,11 +46,12 @@ class GTREDiscretizer(TargetThresholdTransformer):
     """Use the thresholds at which a reference ensemble of trees splits.
 
     The ensemble is fitted, and every value at which it splits becomes a binary column ``x > threshold``. Every set of
-    categories that it distinguishes becomes a binary column, too. If the ensemble splits a column with missing values, there
-    is also a binary column ``is missing``. Then the least important binary column is dropped, and this is repeated. It ends
-    when an ensemble on the remaining columns is less accurate on the training rows than an ensemble on all of them. This is
-    the GTRE method (guessed thresholds from a reference ensemble) of McTavish et al., with which the paper compares.
-    ``GTREDiscretizer()`` finds the same thresholds as gosdt's ``ThresholdGuessBinarizer(max_depth=1)``.
+    categories that it distinguishes becomes a binary column ``x in {…}``. If the ensemble splits a column with missing
+    values, there is also a binary column ``is missing``. Then binary columns are dropped one by one, the least important
+    first. This ends before an ensemble on the remaining columns becomes less accurate than an ensemble on all binary
+    columns. The accuracy is measured on the training rows. This is the GTRE method (guessed thresholds from a reference
+    ensemble) of McTavish et al., with which the paper compares. ``GTREDiscretizer()`` finds the same thresholds as gosdt's
+    ``ThresholdGuessBinarizer(max_depth=1)``.
 
     Parameters
     ----------
@@ -92,8 +93,8 @@ class GTREDiscretizer(TargetThresholdTransformer):
     reference_score_ : float
         Weighted share of the training rows that an ensemble fitted on all binary columns predicts correctly.
     score_path_ : ndarray of shape (n_iterations + 1,)
-        The same share with all binary columns, after dropping one of them, two of them, …. Only the last entry may be below
-        the first.
+        Weighted share of correct predictions (see ``reference_score_``) after 0, 1, 2, … columns were dropped. Only the last
+        entry may be below the first.
     n_iterations_ : int
         Number of binary columns dropped, including the last one, which is put back if it was needed.
     n_thresholds_reference_ : int
@@ -275,7 +276,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
 
 
 def _other_splits(model: TreeEnsemble, X: Floats, columns: Columns, names: list[str]) -> ThresholdTable:
-    """Return conditions for the sets of categories and missing values that an ensemble splits."""
+    """Return the conditions of an ensemble on categories and on missing values."""
     asked: list[tuple[int, tuple[Any, ...] | None]] = []
     for node, codes in model.categories.items():
         j = int(model.feature[node])
@@ -300,7 +301,7 @@ def _counted(discretizer: Any, data: TrainingData) -> TrainingData:
 
 
 def _innermost(estimator: Any) -> Any:
-    """Return the fitted classifier inside pipelines, parameter searches and FrozenEstimator."""
+    """Return the fitted classifier inside pipelines, parameter searches and ``FrozenEstimator``."""
     if isinstance(estimator, Pipeline):
         return _innermost(estimator.steps[-1][1])
     if isinstance(estimator, FrozenEstimator):
@@ -309,7 +310,7 @@ def _innermost(estimator: Any) -> Any:
 
 
 def _seeded(estimator: Any, seed: int) -> Any:
-    """Set every ``random_state`` of an estimator that is None to the seed."""
+    """Pass the seed to every ``random_state`` parameter that is None."""
     parameters = estimator.get_params()
     is_seed = {name: name.rpartition("__")[2] == "random_state" for name in parameters}
     return estimator.set_params(**{name: seed for name, value in parameters.items() if is_seed[name] and value is None})

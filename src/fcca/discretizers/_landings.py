@@ -1,7 +1,7 @@
 """Compact storage for the thresholds of a linear model, before similar ones are merged.
 
 A landing is the value that a changed feature takes. A linear model has no cuts, so the landings serve as thresholds. Almost
-every row ends at a different value, so there are many of them until similar ones are merged.
+every row has a different landing, so there are many thresholds until similar ones are merged.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class LandingCounts:
     Attributes
     ----------
     others : ThresholdTable
-        The conditions of other kinds than ``x > threshold``: on categories and on missing values.
+        The conditions on categories and on missing values.
     feature, threshold, count : ndarray of shape (n_thresholds,)
-        The distinct conditions ``x > threshold``, sorted by feature and threshold. The thresholds are the values at which
-        counterfactuals end.
+        The distinct conditions ``x > threshold``, sorted by feature and threshold. The thresholds are landings of
+        counterfactuals.
     """
 
     others: ThresholdTable

@@ -23,9 +23,10 @@ TOP = np.uint64(1) << np.uint64(63)
 
 @dataclass(frozen=True)
 class DigitCounts:
-    """Counts for one pass of a median search, digit by digit.
+    """Counts of the next digits, for one pass of a median search.
 
-    For each column, and for its lower and upper median, only the values that begin with the bits found so far are counted.
+    There are counts for the lower and for the upper median of each column. Only values that begin with the bits of this
+    median found so far are counted.
     The sum ``a + b`` of two objects counts the values of both.
 
     Attributes
@@ -49,7 +50,7 @@ class DigitCounts:
         prefix : ndarray of shape (n_columns, 2)
             The bits of the lower and the upper median that earlier passes found.
         at : int
-            Number of the pass, from 0.
+            Index of the pass, from 0.
         """
         count = np.zeros((len(prefix), 2, 2**BITS), dtype=np.int64)
         shift = np.uint64(64 - BITS * (at + 1))

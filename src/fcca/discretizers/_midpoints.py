@@ -24,9 +24,9 @@ Floats = NDArray[np.float64]
 class MidpointDiscretizer(ThresholdTransformer):
     """Put a threshold between any two neighbouring training values of every column.
 
-    No other threshold divides the training values of a column differently. So an optimal tree on continuous data has to be
-    searched for on all these thresholds, which are usually far too many. A column of categories gets one condition per
-    category, or a single condition if it has two categories. A column with missing values gets an additional condition,
+    No other threshold divides the training values of a column differently. So the search for an optimal tree on continuous
+    data needs all these thresholds. They are usually far too many. A column of categories gets one condition per category,
+    or a single condition if it has two categories. A column with missing values gets the additional condition
     ``is missing``.
 
     Parameters
@@ -36,7 +36,7 @@ class MidpointDiscretizer(ThresholdTransformer):
         in the column ``cut`` of the threshold table.
     max_thresholds : int, default=None
         Maximum number of thresholds per column. The thresholds that divide the rows most evenly are kept. ``is missing`` is
-        always kept.
+        always kept. None means no limit.
     boundary_only : bool, default=False
         Put no threshold between two values if all rows with these values have the same class. The thresholds that remain
         still include a best one for a tree with a single split. A larger tree may become worse.

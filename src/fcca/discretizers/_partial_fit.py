@@ -55,7 +55,7 @@ class PartialFit:
 
 
 def _check_frozen(discretizer: Any) -> bool:
-    """Check that the classifier is a FrozenEstimator, because chunks cannot fit one."""
+    """Check that the classifier is a ``FrozenEstimator``; it cannot be fitted on chunks."""
     if not isinstance(discretizer.estimator, FrozenEstimator):
         raise InvalidInputError(
             "Rows in chunks need a classifier that is already fitted. Give estimator=FrozenEstimator(classifier), got "
@@ -119,9 +119,9 @@ class PartialFitTransformer(TargetThresholdTransformer):
         the search in each chunk uses the column ranges of the rows given so far.
 
         The counterfactuals themselves are not kept; ``statuses_`` counts them by status. As in :meth:`fit`, unproven or
-        unverified counterfactuals are left out of all counts, with a warning. For a linear classifier, thresholds are not
-        rounded, because the training values next to them are not known. The result of an earlier :meth:`fit` is discarded.
-        To start over with other chunks, use a ``clone``.
+        unverified counterfactuals do not count for thresholds, and a warning is issued. For a linear classifier, thresholds
+        are not rounded, because the training values next to them are not known. The result of an earlier :meth:`fit` is
+        discarded. To start over with other chunks, use a ``clone``.
 
         If the classifier does not store its categories, as with CatBoost, they are read from the first chunk. ``Q``,
         ``n_jobs`` and the time limits may be changed between two chunks. Missing values in numeric columns raise an error.

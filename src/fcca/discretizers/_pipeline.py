@@ -1,6 +1,6 @@
 """The pipeline that finds the thresholds of a table.
 
-Its stages collect the statistics of the rows, find the counterfactuals, count the conditions that these cross, merge similar
+Its stages collect the statistics of the rows, find the counterfactuals, count the conditions that they cross, merge similar
 conditions, and round the thresholds. ``FCCADiscretizer.fit``, :func:`fcca.streaming.distill` and :func:`fcca.dask.distill`
 call this pipeline. ``FCCADiscretizer.partial_fit`` calls the same stages, one chunk at a time.
 """
@@ -37,7 +37,7 @@ class FoundThresholds:
     thresholds : ThresholdTable
         The merged and rounded conditions.
     position : ndarray of int
-        For each condition in ``counts.table``, the position in ``thresholds`` of the condition that it became. It is empty
+        For each condition in ``counts.table``, its position in ``thresholds`` after merging and rounding. The array is empty
         if ``counts.table`` is a ``LandingCounts``.
     """
 

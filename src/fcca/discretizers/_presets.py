@@ -21,7 +21,7 @@ def most_thresholds(preset: str | None, max_thresholds: int | str | None) -> int
     ----------
     preset : str or None
     max_thresholds : int, "all" or None
-        The parameter of FCCADiscretizer. None stands for the value of the preset.
+        The parameter of ``FCCADiscretizer``. None stands for the value of the preset.
     """
     most = resolved({"preset": preset, "max_thresholds": max_thresholds})["max_thresholds"]
     return None if most == "all" else most
@@ -33,7 +33,7 @@ def resolved(parameters: Mapping[str, Any]) -> dict[str, Any]:
     Parameters
     ----------
     parameters : mapping
-        Parameters of an FCCADiscretizer, including ``preset``.
+        Parameters of an ``FCCADiscretizer``, including ``preset``.
     """
     return dict(parameters) | {
         name: value for name, value in PRESETS[parameters["preset"]].items() if parameters.get(name) is None

@@ -33,7 +33,7 @@ class TableStatistics:
     has_missing : ndarray of shape (n_features,)
         Mask of the columns with missing values.
     is_binary : ndarray of shape (n_features,)
-        Mask of the columns that contain only 0 and 1. It is True everywhere if there are no constraints, which alone use it.
+        Mask of the columns that contain only 0 and 1. Only constraints use it; without them, it is True everywhere.
     n_rows : int
         Number of training rows.
     classes : ndarray
@@ -126,7 +126,7 @@ class CrossingCounts:
 class SearchResult(NamedTuple):
     """The counterfactuals of one chunk of rows, the conditions they cross, and predictions.
 
-    Of its fields, only ``counts`` can be added to the counts of other chunks.
+    Only the field ``counts`` can be summed over chunks.
     """
 
     counts: CrossingCounts
@@ -164,7 +164,7 @@ def check_some_condition(counts: CrossingCounts, given: Any, known: list[Any], c
     counts : CrossingCounts
         Counts of all training rows.
     given : namespace
-        Parameters of an FCCADiscretizer.
+        Parameters of an ``FCCADiscretizer``.
     known : list
         Classes of the black box.
     classes : sequence

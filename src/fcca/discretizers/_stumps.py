@@ -51,7 +51,7 @@ class StumpBoosting:
     B : ndarray of int8, shape (n_rows, n_columns)
         Binary columns.
     positive : ndarray of bool, shape (n_rows,)
-        Whether the label of a row is the second class.
+        Mask of the rows whose label is the second class.
     weight : ndarray of shape (n_rows,) or None
         None means that every row has weight 1.
     n_estimators : int

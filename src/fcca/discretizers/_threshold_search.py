@@ -60,12 +60,12 @@ class ThresholdSearch:
 
     A new search knows no rows. First, :meth:`statistics` collects statistics of each chunk of rows. Then
     :meth:`with_statistics` returns a search that holds the sum of these statistics. Its method :meth:`search` finds the
-    counterfactuals of each chunk, whose counts can be summed.
+    counterfactuals of a chunk and counts the conditions that they cross. These counts can be summed over chunks.
 
     Parameters
     ----------
     parameters : dict
-        Parameters of an FCCADiscretizer.
+        Parameters of an ``FCCADiscretizer``.
     estimator : fitted classifier
         The black box.
     names : sequence of str
@@ -100,19 +100,19 @@ class ThresholdSearch:
         self._seconds = 0.0  # spent on searches
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> ThresholdSearch:
-        """Copy the search with new time limits, threads and verbosity; costs stay the same.
+        """Copy the search with new parameters; the costs of changes stay the same.
 
         Parameters
         ----------
         parameters : mapping
-            Parameters of an FCCADiscretizer.
+            Parameters of an ``FCCADiscretizer``. Those that define costs, such as ``lambda0`` and ``scale``, are ignored.
         """
         other = copy(self)
         other.parameters = SimpleNamespace(**{name: parameters[name] for name in vars(self.parameters)})
         return other
 
     def with_categories(self, table: Any) -> ThresholdSearch:
-        """Copy a search that knows no rows, with the categories in a table.
+        """Copy a search that knows no rows, and take its categories from a table.
 
         Parameters
         ----------
@@ -220,7 +220,7 @@ class ThresholdSearch:
     def has_unordered(self) -> bool:
         """True if there are categories, missing values or one-hot groups.
 
-        Their changes have no direction, so they cost the category distance.
+        Changes of these have no direction, so their distance is the category distance.
         """
         rules = any(rule.group for rule in self.rules)
         return rules or not all(self.engine.is_number) or bool(self.has_missing.any())
@@ -285,7 +285,7 @@ class ThresholdSearch:
     def search(self, X: Floats, y: Labels, weight: Floats | None = None) -> SearchResult:
         """Find counterfactuals, and count the conditions that they cross.
 
-        Only rows that the black box predicts correctly, with a confidence between p0 and p1, get a counterfactual.
+        Only rows that the black box predicts correctly, with a confidence between ``p0`` and ``p1``, get a counterfactual.
 
         Parameters
         ----------
@@ -378,7 +378,7 @@ class ThresholdSearch:
         found : Counterfactuals
             Counterfactuals of some rows of X.
         limits : Limits or None
-            The limits that the search used. They contain the columns whose missing values may be filled in.
+            The compiled rules that the search used, including the columns whose missing values may be filled in.
         """
         answered = np.flatnonzero(found.is_status("optimal", "feasible"))
         if not self.rules or limits is None or len(answered) == 0:

@@ -177,7 +177,7 @@ def fitted_through(
         None means that every row has weight 1.
     metadata : mapping, optional
         Additional arguments of ``fit``. If there are any, the weights are passed as ``sample_weight``. A pipeline passes
-        them on to the steps that request them.
+        all these arguments to the steps that request them.
 
     Returns
     -------
@@ -239,7 +239,8 @@ def _recoded(X: Floats, columns: Columns, known: Columns) -> Floats | None:
 def columns_for(model: Model, has_missing: Sequence[bool]) -> Columns | None:
     """Return the columns of a model, adapted to the missing values in data.
 
-    A column may be missing only where ``has_missing`` is True. Returns None if the model was fitted on plain numbers only.
+    In the result, a column allows missing values only if its entry of ``has_missing`` is True. Returns None if the model was
+    fitted on plain numbers only.
     """
     known = model.columns
     if known is None or not _is_special(known):
@@ -263,7 +264,7 @@ def _weighted_rows(sample_weight: Any, n_rows: int) -> tuple[NDArray[np.int64], 
 
 
 def check_same_columns(discretizer: Any, classifier: Any, n_features: int) -> None:
-    """Check that a frozen classifier was fitted on the same columns as the discretizer."""
+    """Check that a classifier was fitted on the same columns as the discretizer."""
     seen, given = (getattr(fitted, "feature_names_in_", None) for fitted in (classifier, discretizer))
     check_columns(
         None if given is None else list(given),
@@ -292,7 +293,7 @@ def distinct_rows(X: Floats, y: NDArray[np.generic], weight: Floats | None) -> t
 
 
 def problem_of(parameters: Any) -> CounterfactualProblem:
-    """Check the costs and the margin of an FCCADiscretizer, and return them."""
+    """Check the costs and the margin of an ``FCCADiscretizer``, and return them."""
     margin = parameters.margin
     if isinstance(margin, str):
         as_share(margin)
@@ -304,7 +305,7 @@ def problem_of(parameters: Any) -> CounterfactualProblem:
 
 
 def asked_distances(discretizer: Any) -> dict[str, Any]:
-    """Return ``scale`` and ``category_distance`` of an FCCADiscretizer.
+    """Return ``scale`` and ``category_distance`` of an ``FCCADiscretizer``.
 
     A parameter that is None is replaced by the value of the preset.
     """
