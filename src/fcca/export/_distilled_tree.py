@@ -108,7 +108,7 @@ class Certificate:
     def in_words(self) -> str:
         """Return a phrase such as ``proven optimal`` or ``within 3.1 % of optimal``.
 
-        The percentage is the largest possible distance of the objective from the smallest one.
+        The percentage says by how much, at most, the objective exceeds the smallest possible one.
         """
         return proof_in_words(self.objective, self.lower_bound, self.optimal)
 

@@ -357,8 +357,9 @@ class LinearProgram:
     def _add_implication(self, cause: tuple[int, bool], effect: tuple[int, bool]) -> None:
         """Add the constraints of an implication between two numbers.
 
-        If the number of ``cause`` rises or falls, the number of ``effect`` must rise or fall. Each is a pair of a column
-        and True for rising, or False for falling. The second number must change at least to its next training value.
+        If the first number changes in a given direction, the second one must change in a given direction. ``cause`` and
+        ``effect`` describe this: each is a pair of the column and the direction, True for rising and False for falling. The
+        second number must change at least to its next training value.
         """
         moved = self._goes.get(cause, [])
         if not moved:

@@ -282,7 +282,7 @@ class LinearSearch:
         """Return pairs of a changed column and its new value in a solution ``x``.
 
         If rounding makes a sum exceed the upper limit of a rule, the new value of a number is adjusted slightly. Numbers on
-        a grid cannot be adjusted. Returns None if the rule has no number that can be adjusted.
+        a grid cannot be adjusted. Returns None if no changed number of the rule can be adjusted.
         """
         landings = dict(program.landings(x))
         numbers = {

@@ -159,8 +159,8 @@ class Answers(NamedTuple):
     def of(cls, outcomes: Sequence[Outcome], cuts: Callable[[Longs, Codes, Floats], Floats]) -> Answers:
         """Convert outcomes of rows to arrays.
 
-        ``cuts(point, feature, landing)`` returns the cut that each change crosses last. Its arguments are arrays with the
-        position of the row, the feature and the new value of each change.
+        ``cuts(point, feature, landing)`` returns the array ``cut``. Its arguments are arrays with the position of the row,
+        the feature and the new value of each change.
         """
         moves = [move for outcome in outcomes for move in outcome.moves]
         n_moves = [len(outcome.moves) for outcome in outcomes]

@@ -151,8 +151,8 @@ class PlaceFinder:
     limits : Limits
         Rules, compiled for the rows.
     training : TrainingValues
-        Values of the training rows. Missing numbers are filled in near their medians. One-hot groups can take only patterns
-        that occur in them.
+        Values of the training rows. Missing numbers are filled in near their medians. A one-hot group can
+        take only patterns that occur in the training rows.
     """
 
     cells: Cells

@@ -302,7 +302,7 @@ def solve_milp(
     cells : Cells
         The cells between the cuts of the model and of the rules. They must have observed the training rows.
     rows : ndarray of shape (n_rows, n_features)
-        A table that contains the rows to change. Missing values are NaN in all columns, including those of categories.
+        A table that contains the rows to change. A missing value is NaN, also in a column of categories.
     points : ndarray of shape (n_points,)
         Positions of the rows to change in ``rows``.
     own_class, target : ndarray of shape (n_points,)
