@@ -139,7 +139,7 @@ class RecomputedDistances:
 def _median(values: Floats, weights: Floats) -> float:
     """Compute the weighted median of some values.
 
-    If exactly half of the weight lies at or below a value, the median is the mean of this value and the next larger one.
+    If exactly half of the weight lies at or below a value, this value and the next larger one are averaged.
     """
     order = np.argsort(values, kind="stable")
     upto = np.cumsum(weights[order]) / weights.sum()

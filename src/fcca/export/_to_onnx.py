@@ -57,8 +57,8 @@ def to_onnx(classifier: Any) -> bytes:
         string or -1. If the empty string or -1 is a class, the label is ``"<refused>"`` or the smallest int64 that is not a
         class.
 
-        If the tree has one leaf, the only input is the first column of the table, which is used to count the rows. An
-        output whose name is already the name of an input gets the suffix ``_``. The metadata describes the model in JSON:
+        If the tree has one leaf, the only input is the first column of the table. It is used to count the rows. An output
+        whose name is already the name of an input gets the suffix ``_``. The metadata describes the model in JSON:
         ``fcca.inputs`` (name, type, missing value), ``fcca.outputs``, ``fcca.classes``, ``fcca.refused_label``,
         ``fcca.version`` and ``fcca.certificate``.
 

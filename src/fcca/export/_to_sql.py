@@ -35,7 +35,7 @@ def to_sql(
     NULL and NaN are missing values. Needs sqlglot: ``pip install "fcca[sql]"``.
 
     The result is NULL for a row for which the classifier raises an error. In a tested column, such a row
-    has an unknown category, an infinite number, or a missing value that the classifier does not accept.
+    has an infinite number, an unknown category, or a missing value that is not accepted.
 
     Parameters
     ----------
