@@ -1,7 +1,7 @@
 """Write, read and verify certificates.
 
-A certificate is a JSON document with all results of a fitted classifier and what is claimed to be proven about them.
-:func:`verify` recomputes these claims from the training rows and the black box.
+A certificate is a JSON document with all results of a fitted classifier, and with claims about their optimality.
+:func:`verify` recomputes the results and the claims from the training rows and the black box.
 """
 
 from fcca.certificates._certificate_reader import CertificateDocument, read_certificate

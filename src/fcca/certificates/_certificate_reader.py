@@ -65,7 +65,7 @@ class StatedCounterfactuals:
     Attributes
     ----------
     row : ndarray of int
-        Number of the row. This and the next four attributes have one entry per row for which a counterfactual was searched.
+        Row number. This and the next four attributes have one entry per row for which a counterfactual was searched.
     target : tuple
         Class that the changed row is predicted as; None if there is no counterfactual.
     status : tuple of str
@@ -73,11 +73,12 @@ class StatedCounterfactuals:
     cost, bound : ndarray
         Cost of the counterfactual, and its lower bound. Infinite if the certificate states none.
     move_row, move_feature : ndarray of int
-        Number of the row and position of the column. This and the next two attributes have one entry per move.
+        Row number and position of the changed column. This and the next two attributes have one entry per move.
     move_from, move_to : tuple
         Old and new value: a number, a category, or None for a missing value.
     gap_row, gap_feature : ndarray of int
-        Rows and columns of the missing values that, if filled in alone, flip the prediction.
+        Row numbers and column positions of deciding missing values. The prediction flips if such a value is filled in and
+        nothing else changes.
     """
 
     row: Longs
@@ -95,7 +96,7 @@ class StatedCounterfactuals:
 
 @dataclass(frozen=True)
 class StatedProof:
-    """What a certificate claims to be proven about a tree or a selection."""
+    """The claim of a certificate that a tree or a selection is optimal, or almost optimal."""
 
     objective: float
     lower_bound: float
@@ -105,9 +106,11 @@ class StatedProof:
 
 @dataclass(frozen=True)
 class StatedParameters:
-    """The parameters in a certificate, with the names that FCCAClassifier and its parts use.
+    """The parameters in a certificate.
 
-    ``search`` are parameters of FCCADiscretizer, and ``tree_is_limited`` says whether the tree had a time limit.
+    The attributes are named after parameters of ``FCCAClassifier`` and its parts, with four exceptions. ``search`` holds
+    parameters of ``FCCADiscretizer``, ``rules`` its constraints, and ``selection`` the parameters of its selection.
+    ``tree_is_limited`` is True if the search for the tree had a time limit.
     """
 
     search: dict[str, Any]
@@ -143,7 +146,7 @@ class SourceFile:
     n_rows : int
         Number of rows in the file.
     left_out : ndarray of int
-        Numbers of the rows that were not used for training.
+        Row numbers of the rows that were not used for training.
     fingerprint : str
         Fingerprint of all rows in the file.
     """
@@ -327,7 +330,10 @@ def _parameters(given: dict[str, Any]) -> StatedParameters:
 
 
 def _distances(given: dict[str, Any], where: str) -> dict[str, Any]:
-    """Read the parameters ``scale`` and ``category_distance``; the paper's values if they are missing."""
+    """Read the parameters ``scale`` and ``category_distance``.
+
+    If the document does not state them, the values of the paper are used: the range of a column, and 1.
+    """
     given = PAPER_DISTANCES | given
     scale = _reader.entry(given, "scale", dict if isinstance(given["scale"], dict) else str, where)
     distance = _reader.entry(

@@ -57,7 +57,7 @@ def certificate(classifier: Any, X: Any = None, y: Any = None, sample_weight: Ar
     Parameters
     ----------
     classifier : FCCAClassifier
-        Fitted, with an FCCADiscretizer.
+        A fitted classifier with an ``FCCADiscretizer``.
     X, y, sample_weight : as in fit, optional
         The training rows; see :meth:`fcca.FCCAClassifier.training_data`. They are not needed if the classifier was fitted on
         rows in chunks. The document then has the counts of the thresholds, but no counterfactuals.
@@ -110,11 +110,12 @@ def written_certificate(
     Parameters
     ----------
     classifier : FCCAClassifier
-        Fitted.
+        A fitted classifier.
     rows : TrainingTable or None
         The training rows; None if they came in chunks.
     row_numbers : ndarray, optional
-        Numbers for the rows of the table given to ``fit``, such as line numbers of a file. None numbers them 0, 1, ….
+        Row numbers to write for the rows of the table given to ``fit``, such as the line numbers of a file. None numbers
+        the rows 0, 1, ….
     read : mapping, optional
         The file that the rows were read from, and the options that it was read with.
     """
@@ -179,7 +180,10 @@ def _versions(estimator: Any) -> dict[str, str]:
 
 
 def decision_threshold(estimator: Any) -> float | None:
-    """Return the decision threshold of a black box; None if :func:`fcca.models.decide_at` gave it none."""
+    """Return the decision threshold that :func:`fcca.models.decide_at` gave a black box.
+
+    Return None for a black box without such a threshold.
+    """
     while FROZEN in public_names(estimator):
         estimator = estimator.estimator
     return float(estimator.threshold) if isinstance(estimator, DecidedAt) else None
@@ -275,7 +279,7 @@ def _parameters_of_selection(discretizer: FCCADiscretizer) -> dict[str, Any] | N
 
 
 def _columns_of(found: Counterfactuals, discretizer: FCCADiscretizer) -> dict[str, Any]:
-    """Return the counterfactuals as lists, named as in StatedCounterfactuals."""
+    """Return the counterfactuals as lists, with the names in ``StatedCounterfactuals``."""
     table = discretizer.all_thresholds_
     points, first = discretizer.crossing_points()
     condition = np.repeat(np.arange(len(table)), np.diff(first))

@@ -17,9 +17,10 @@ SINGLE_PRECISION = 1e-6  # rounding tolerance of scores summed in 32 bits, relat
 
 
 def rows_searched(given: Evidence) -> list[str]:
-    """Check that exactly the expected rows are listed with a counterfactual or its status.
+    """Check that the certificate lists a search for exactly the expected rows.
 
-    Expected are the rows that the black box predicts correctly, with a probability from p0 to p1.
+    The expected rows are those that the black box predicts correctly, with a probability from ``p0`` to ``p1``. The counts
+    of the statuses are also checked.
     """
     stated, numbers = given.points.row, given.numbers
     problems = []
@@ -92,8 +93,8 @@ def _range(table: Floats) -> tuple[Floats, Floats]:
 def landings(given: Evidence) -> list[str]:
     """Check that each move of a numeric column ends at the right value of a cell.
 
-    A cell is the interval between two neighbouring cuts. A move must end at the training value in its last cell that is
-    nearest to the start of the move. In a cell without training values, it must end at the middle of the cell.
+    A cell is the interval between two neighbouring cuts. A move must leave its cell. Among the training values in the new
+    cell, it must end at the one nearest to its start. In a cell without training values, it must end at the middle.
     """
     model = given.engine.model
     if not isinstance(model, TreeEnsemble):
@@ -135,8 +136,8 @@ def _lands_well(
     box : (float, float)
         Smallest and largest training value.
     free : bool
-        True if a move may end at any training value of the cell that it enters, because of a rule. False if it must end at
-        the training value nearest to its start.
+        True if a rule allows moves to end at any training value of a cell. False if a move must end at the training value
+        nearest to its start.
     """
     cell = np.searchsorted(cuts, landing)
     ends = np.concatenate([[-np.inf], cuts, [np.inf]])
@@ -157,10 +158,10 @@ def _lands_well(
 
 
 def predictions(given: Evidence) -> list[str]:
-    """Check that the black box predicts the stated class for every changed row, by the margin.
+    """Check that the black box predicts the stated class for every changed row.
 
-    For an unverified counterfactual, the score of the stated class must lead by the margin. In addition, the black box must
-    predict another class, or the change must break a rule.
+    The score of this class must lead the other scores by the margin. An unverified counterfactual must also lead by the
+    margin. But the black box must predict another class for it, or the change must break a rule.
     """
     target, claims = given.target_code, given.claims_flip | given.unverified
     named = target >= 0
@@ -194,9 +195,10 @@ def _moves_to_values(given: Evidence) -> Bools:
 
 
 def _lead(given: Evidence, which: Longs) -> Floats:
-    """Return by how much the score of the stated class leads, plus a tolerance for rounding.
+    """Return the lead of the stated class in the scores, plus a tolerance for rounding.
 
-    ``which`` are the positions of the counterfactuals.
+    The lead is over the best other class or, with a single score, over the boundary between the classes. ``which`` holds
+    the positions of the counterfactuals.
     """
     model = given.engine.model
     scores = given.engine.scores(given.after[which])

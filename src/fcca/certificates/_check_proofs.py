@@ -40,9 +40,9 @@ class Proofs:
         Cost of the cheapest change found, and a lower bound on the cost of all changes. Infinite if no change flips the
         black box.
     proven : ndarray of bool
-        Whether it is proven that no change is cheaper, or that no change flips the black box.
+        True if it is proven that no change is cheaper, or that no change flips the black box.
     by_program : ndarray of bool
-        Whether the proof comes from a mixed-integer program, which is independent of the search.
+        True if the proof comes from a mixed-integer program, which is independent of the search.
     """
 
     cost: Floats
@@ -146,8 +146,8 @@ def _by_tree_programs(
 ) -> None:
     """Prove counterfactuals of a tree ensemble again by mixed-integer programs.
 
-    The results are written into ``proofs``. ``chosen`` holds the positions of the counterfactuals to prove,
-    and ``limits`` the rules that they obey.
+    The results are written into ``proofs``. ``chosen`` holds the positions of the counterfactuals to prove, and ``limits``
+    the rules, compiled for the rows of these counterfactuals.
     """
     engine = CounterfactualEngine(given.estimator, given.engine.problem, method="milp", like=given.rows.X)
     engine.observe(given.table)
@@ -218,9 +218,9 @@ def _by_search(given: Evidence, chosen: Longs, proofs: Proofs) -> None:
 
 
 def _describe_unproven(given: Evidence, chosen: Longs, proofs: Proofs) -> str:
-    """Describe the searches that the certificate states to have ended without a proof.
+    """Describe the searches that ended without a proof, according to the certificate.
 
-    Such a claim cannot be checked. The text is empty if there are none.
+    This claim cannot be checked. The text is empty if there are no such searches.
     """
     is_infeasible = np.zeros(len(given.at), dtype=np.bool_)
     is_infeasible[chosen] = proofs.proven & np.isinf(proofs.cost)

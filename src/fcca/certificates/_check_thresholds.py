@@ -22,9 +22,10 @@ NAMED = 3
 
 
 def deciding_missing_values(given: Evidence) -> list[str]:
-    """Check which missing values, if filled in alone, flip the prediction.
+    """Check that the certificate lists exactly the deciding missing values.
 
-    The searches for these values are repeated.
+    A missing value is deciding if the prediction can flip when this value is filled in and nothing else changes. The
+    searches for these values are repeated.
     """
     points = given.points
     listed = Counter(zip(points.gap_row.tolist(), points.gap_feature.tolist(), strict=True))
@@ -146,7 +147,10 @@ def _listed(names: list[str]) -> str:
 
 
 def thresholds_kept(given: Evidence) -> list[str]:
-    """Check that the granularity Q and the selection keep exactly the stated conditions."""
+    """Check that the parameters keep exactly the stated conditions.
+
+    These parameters are ``Q``, ``max_thresholds`` and the selection, which is repeated.
+    """
     stated, Q = given.stated, given.stated.parameters.search["Q"]
     table, requested = stated.found, stated.parameters.selection
     search = stated.parameters.search
@@ -188,7 +192,7 @@ def thresholds_kept(given: Evidence) -> list[str]:
 def _limits_exceeded(requested: dict[str, Any], candidates: ThresholdTable, taken: Bools) -> list[str]:
     """Check that a selection obeys its parameters ``keep``, ``forbid``, ``per_feature`` and ``max_features``.
 
-    ``requested`` are the parameters, and ``taken`` is the mask of the candidates that were chosen.
+    ``requested`` holds the parameters, and ``taken`` is a mask of the candidates that were selected.
     """
     OptimalSelection(**requested).check_parameters()
     limits = {name: requested[name] for name in ("keep", "forbid", "per_feature", "max_features")}

@@ -71,9 +71,9 @@ def check_weighted_classes(given: Evidence) -> list[str]:
 
 
 def tree_on_thresholds(given: Evidence) -> list[str]:
-    """Check that the tree tests only kept thresholds.
+    """Check that the tree tests only kept thresholds, and recompute its leaves.
 
-    Its leaves must state the numbers of rows and the class weights that the training rows give them.
+    For each leaf, the stated number of rows and the stated class weights must agree with the training rows.
     """
     stated = given.stated
     if stated.tree is None:
@@ -103,7 +103,7 @@ def tree_on_thresholds(given: Evidence) -> list[str]:
 def _held_weights(given: Evidence, leaf: NDArray[np.int64]) -> Floats | None:
     """Sum the weight of each class in each leaf of the tree.
 
-    ``leaf`` is the leaf that each row reaches. Return None if the tree and the rows have different classes.
+    ``leaf`` holds the leaf that each row reaches. Return None if the tree and the rows have different classes.
     """
     tree = given.tree
     position = {typed_label(one): k for k, one in enumerate(tree.classes)}
@@ -206,7 +206,8 @@ def _parameters(part: Part | None) -> dict[str, Any]:
 def _search_parameters(given: Evidence, stated: Container[str]) -> dict[str, Any]:
     """Return the parameters of the discretizer that the provenance of the tree must state.
 
-    ``stated`` are the names that it states. Parameters that older versions did not write may be missing.
+    ``stated`` holds the names of the parameters in the provenance. Older versions of fcca wrote fewer
+    parameters. A parameter that they did not write may be missing if it has the value that they used.
     """
     requested = {name: plain_parameter(value) for name, value in given.stated.parameters.search.items()}
     old = {name for name, paper in PAPER_DISTANCES.items() if requested[name] == paper and name not in stated}
@@ -214,9 +215,10 @@ def _search_parameters(given: Evidence, stated: Container[str]) -> dict[str, Any
 
 
 def _tree_parameters(given: Evidence, stated: Container[str]) -> dict[str, Any]:
-    """Return the parameters of the tree that the provenance of the tree must state.
+    """Return the parameters of the tree that its provenance must state.
 
-    ``stated`` are the names that it states. Parameters that older versions did not write may be missing.
+    ``stated`` holds the names of the parameters in the provenance. Older versions of fcca wrote fewer
+    parameters. A parameter that they did not write may be missing if it has the value that they used.
     """
     requested = given.stated.parameters
     found: dict[str, Any] = {"max_depth": requested.max_depth, "regularization": requested.regularization}
@@ -302,7 +304,7 @@ def _of_proof(given: Evidence, value: float) -> list[str]:
 
 
 def _as_written(labels: NDArray[Any]) -> NDArray[Any]:
-    """Convert labels to the types that they have in a JSON document, to compare both."""
+    """Convert labels to the types of a JSON document, to compare them with stated labels."""
     return np.array([plain_label(label) for label in labels.tolist()], dtype=object)
 
 

@@ -119,7 +119,7 @@ class Evidence:
     rows : TrainingTable
         The training rows with a weight above 0.
     numbers : ndarray of int
-        Number of each of these rows in the certificate.
+        Row number of each of these rows in the certificate.
     estimator : fitted classifier
         The black box.
     effort : Effort
@@ -204,7 +204,7 @@ class Evidence:
 
     @cached_property
     def limits(self) -> Limits | None:
-        """The stated rules as limits on the changes of each counterfactual's row."""
+        """The stated rules, compiled for the row of each counterfactual; None without rules."""
         return self.search.limits(self.before)
 
     @cached_property
@@ -215,7 +215,10 @@ class Evidence:
 
     @cached_property
     def training_labels(self) -> NDArray[Any]:
-        """The classes in the nodes of the tree: the labels, or the predictions of the black box."""
+        """Class of each training row, from which the class weights of the nodes are computed.
+
+        It is the label or, if ``fit_to`` is "target", the prediction of the black box.
+        """
         return self.targets(self.stated.parameters.fit_to)
 
     @cached_property
@@ -231,7 +234,10 @@ class Evidence:
         return np.asarray(self.predictions if fit_to == "target" else self.rows.y)
 
     def solve(self, which: Longs, limits: Limits | None, time_limit: float | None) -> Counterfactuals:
-        """Repeat the search for the counterfactuals at the positions ``which``."""
+        """Repeat the search for the counterfactuals at the positions ``which``.
+
+        ``limits`` are the rules, compiled for the rows of these counterfactuals.
+        """
         return self.engine.solve(
             self.table,
             self.at[which],
@@ -243,9 +249,9 @@ class Evidence:
         )
 
     def solve_and_check(self, which: Longs, limits: Limits | None, time_limit: float | None) -> Counterfactuals:
-        """Repeat the search as :meth:`solve` does, and verify each counterfactual.
+        """Repeat the search as :meth:`solve` does, and check the rules.
 
-        One that breaks a rule gets the status ``unverified``.
+        A counterfactual that breaks a rule gets the status ``unverified``.
         """
         return self.search.checked(self.table, self.solve(which, limits, time_limit), limits)
 
@@ -277,7 +283,10 @@ class Evidence:
 
     @cached_property
     def gap_point(self) -> Longs:
-        """Position of the counterfactual for each missing value that alone flips the prediction."""
+        """For each deciding missing value, the position of the counterfactual of its row.
+
+        A missing value is deciding if filling it in, without another change, flips the prediction.
+        """
         return self._point_of(self.points.gap_row)
 
     def _point_of(self, rows: Longs) -> Longs:
@@ -286,7 +295,7 @@ class Evidence:
     def codes(self, feature: Longs, values: Sequence[Any]) -> tuple[Floats, Bools]:
         """Encode stated values as numbers, with NaN for missing and unknown values.
 
-        ``feature`` has the position of the column of each value. Return the numbers, and a mask of the unknown values.
+        ``feature`` holds the column of each value, as a position. Return the encoded values, and a mask of the unknown ones.
         """
         codes, unknown = np.full(len(values), np.nan), np.zeros(len(values), dtype=np.bool_)
         for k, (j, value) in enumerate(zip(feature.tolist(), values, strict=True)):
@@ -390,7 +399,7 @@ class Evidence:
     def as_found(self) -> Counterfactuals:
         """Return the stated counterfactuals in the form of a search result.
 
-        The cuts that they cross are computed again.
+        The certificate does not state the cuts that the moves cross, so they are computed here.
         """
         if self.landing[1].any() or np.isnan(self.landing[0]).any():
             raise NotChecked("Some moves end at an unknown value of their column.")

@@ -3,7 +3,7 @@
 A fingerprint is the SHA-256 of a sequence of parts. Each part is preceded by its length, eight bytes in little-endian
 order. Numbers have 64 bits, also in little-endian order. Negative zero is written as positive zero, and every missing value
 as the same NaN. The page on certificates in the documentation lists the parts and their order. After a change here, update
-that page and the first part, DATA or MODEL.
+that page and the constant ``DATA`` or ``MODEL``, which is the first part.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ def data_fingerprint(
     rows : array-like of shape (n_rows,), optional
         Row numbers. None numbers the rows 0, 1, ….
     categories : collection of int
-        Positions of the columns whose values are categories, even if they are numbers.
+        Positions of the columns of categories. Numbers in these columns are treated as categories. Columns of strings need
+        not be listed.
 
     Returns
     -------
@@ -201,7 +202,7 @@ def model_fingerprint(model: Model) -> str:
 def _label_text(label: Any) -> Any:
     """Convert a category to a JSON value.
 
-    The category that stands for all labels not listed becomes a JSON object.
+    A black box can have a category for all labels that it does not list. This category becomes a JSON object.
     """
     return plain_label(label) if isinstance(label, str | int | float | np.generic) else {"other": str(label)}
 

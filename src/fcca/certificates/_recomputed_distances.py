@@ -44,7 +44,7 @@ class NumericColumn:
     def binned(self) -> tuple[Floats, Floats]:
         """Divide the range of the values into bins of equal width.
 
-        Return the numbers of the bins, scaled to [0, 1], and the total weight of the values in each bin.
+        Return the indices of the bins, scaled to [0, 1], and the total weight of the values in each bin.
         """
         share = (self.values - self.values.min()) / self.width
         bins = np.minimum((share * N_BINS).astype(np.int64), N_BINS - 1)
@@ -61,7 +61,7 @@ class RecomputedDistances:
     columns : list of NumericColumn
         One per column; without values for a column of categories.
     scale : str or dict of int to float
-        The parameter ``scale``. A dict has the units of some columns, by their positions.
+        The parameter ``scale``. A dict maps the positions of some columns to their units of distance.
     unordered : float
         Distance of a change that has no direction, such as from one category to another.
     """
@@ -113,9 +113,10 @@ class RecomputedDistances:
         return self.scale.get(j, width) if isinstance(self.scale, dict) else self.columns[j].deviation() or width
 
     def mean_of_pairs(self) -> float:
-        """Compute the mean distance between two rows in one numeric column, rounded to two digits.
+        """Compute the mean distance between two rows in a numeric column.
 
-        It is the mean over all pairs of rows and all numeric columns; 1 if there are no numeric columns.
+        The mean is over all pairs of rows and all numeric columns that vary, rounded to two significant digits. It is 1 if
+        there are no such columns.
         """
         means = [self._mean_of_pairs(j) for j, column in enumerate(self.columns) if column.width > 0]
         return float(f"{np.mean(means):.2g}") if means else 1.0
@@ -138,7 +139,7 @@ class RecomputedDistances:
 def _median(values: Floats, weights: Floats) -> float:
     """Compute the weighted median of some values.
 
-    If exactly half of the weight lies at or below a value, it is the mean of this value and the next larger one.
+    If exactly half of the weight lies at or below a value, this value and the next larger one are averaged.
     """
     order = np.argsort(values, kind="stable")
     upto = np.cumsum(weights[order]) / weights.sum()

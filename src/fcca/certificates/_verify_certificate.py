@@ -47,7 +47,7 @@ def verify(
 
     Parameters
     ----------
-    certificate : str or bytes
+    certificate : str, bytes or CertificateDocument
         A document written by :func:`fcca.certificates.certificate`, or the result of
         :func:`fcca.certificates.read_certificate`.
     X, y, sample_weight : as they were in fit
@@ -55,9 +55,10 @@ def verify(
     model : fitted classifier
         The black box, ``discretizer_.estimator_`` of the classifier.
     rows : array-like of int, optional
-        Number that each row of X has in the certificate. None numbers the rows 0, 1, ….
+        Row number in the certificate of each row of X. None numbers the rows 0, 1, ….
     sample : int or None, default=20
-        Number of counterfactuals, drawn at random, for which it is proven again that no change is cheaper. None for all.
+        Number of counterfactuals to draw at random. For each of them, it is proven again that no change is cheaper. None
+        stands for all counterfactuals.
     random_state : int, optional
         Seed of the sample. None draws a new seed each time, so nobody can predict the sample. The result states the seed.
     time_limit : float or None, default=60

@@ -35,7 +35,7 @@ def check_stored(loaded: Any) -> None:
     Parameters
     ----------
     loaded : object
-        The loaded object. All objects that it contains are checked, too.
+        The loaded object. The objects inside it are also checked.
     """
     found = list(objects_in(loaded))
     # Parts come before the objects that contain them.
@@ -66,7 +66,7 @@ def _array(given: Any, kinds: str, shape: tuple[int, ...], what: str) -> None:
 
 
 def _within(given: NDArray[Any], least: int, most: int, what: str) -> None:
-    """Check that all numbers of an array are from ``least`` to ``most``."""
+    """Check that all values of an array lie between ``least`` and ``most``."""
     _require(len(given) == 0 or (int(given.min()) >= least and int(given.max()) <= most), f"{what} out of range")
 
 
@@ -167,7 +167,10 @@ def _check_counterfactuals(found: Counterfactuals) -> None:
 
 
 def _check_codes(columns: Columns, moves: Any) -> None:
-    """Check that changed values in categorical columns are valid codes."""
+    """Check that moves of categorical columns start and end at valid codes.
+
+    ``moves`` are the changes that counterfactuals make, one per changed column. Missing values are allowed.
+    """
     for j, column in enumerate(columns):
         if column.categories is None:
             continue

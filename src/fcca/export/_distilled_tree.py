@@ -36,7 +36,7 @@ class Condition(NamedTuple):
     threshold : float
         The threshold of a cut; 0 for other kinds.
     codes : tuple of int
-        The category codes of a set.
+        The category codes of a set; empty for other kinds.
     """
 
     kind: str
@@ -54,19 +54,20 @@ def conditions_in(table: ThresholdTable) -> list[Condition]:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is proven about the cost of a tree on its training rows.
+    """The proof that a tree is optimal, or almost optimal, on its training rows.
 
-    The proof holds among all trees on the same conditions, within the limits on depth and leaves below.
+    The tree is compared with all trees that test the same conditions and respect the same limits. These limits are
+    ``max_depth`` and the attributes listed with it.
 
     Attributes
     ----------
     optimal : bool
-        True if the proof is complete: no such tree has a smaller objective.
+        True if it is proven that none of these trees has a smaller objective.
     objective : float
         ``cost of the leaves / total training weight + regularization * number of leaves``. The criterion defines the cost
         of a leaf.
     lower_bound : float
-        No such tree has a smaller objective than this number.
+        None of these trees has an objective below this value.
     gap : float
         ``(objective - lower_bound) / objective``.
     regularization : float
@@ -105,9 +106,9 @@ class Certificate:
         )
 
     def in_words(self) -> str:
-        """Return a phrase about the proof: ``proven optimal`` or ``within 3.1 % of optimal``.
+        """Return a phrase such as ``proven optimal`` or ``within 3.1 % of optimal``.
 
-        The percentage is how far the objective can be above the smallest one.
+        The percentage says by how much, at most, the objective exceeds the smallest possible one.
         """
         return proof_in_words(self.objective, self.lower_bound, self.optimal)
 
@@ -124,13 +125,13 @@ class DistilledTree:
     structure : TreeStructure
         The nodes. A category is stored as a code: its position among the categories in ``columns``.
     columns : Columns
-        Names and categories of the table's columns, and whether a column may have missing values.
+        The columns of the table. Each has a name, its categories, and a flag for missing values.
     classes : tuple
         The class labels, which are strings or numbers.
     certificate : Certificate
-        What is proven about the tree.
+        The proof that the tree is optimal, or how far it can be from optimal.
     takes_missing : bool
-        Whether rows may have missing values. If no training row had any, a missing value is an error, as in the classifier.
+        True if rows with missing values are accepted. If False, a missing value raises an error, as in the classifier.
     fcca_version : str
         The version of fcca that fitted the tree.
     thresholds : ThresholdTable or None
@@ -170,14 +171,14 @@ class DistilledTree:
 
     @property
     def leaves(self) -> list[int]:
-        """Node numbers of the leaves."""
+        """Indices of the leaves among the nodes."""
         return [node for node, test in enumerate(self.tests) if test is None]
 
     @cached_property
     def heaviest(self) -> NDArray[np.intp]:
-        """Position of the predicted class of each node.
+        """Index in ``classes`` of the class that each node predicts.
 
-        It is the class with the largest training weight.
+        A node predicts the class with the largest training weight.
         """
         heaviest: NDArray[np.intp] = self.structure.probability.argmax(axis=1)
         return heaviest
@@ -220,14 +221,14 @@ class DistilledTree:
         Returns
         -------
         ndarray of shape (n_rows,)
-            Node numbers of the leaves.
+            Index of the leaf of each row among the nodes.
         """
         return self.structure.leaf_of(self._encoded(X, self.asked))
 
     def _encoded(self, X: Any, used: Iterable[int]) -> NDArray[np.float64]:
         """Encode a table as numbers, with codes for categories.
 
-        Only the columns at the positions ``used`` are checked. The others may hold any value.
+        Only the columns whose positions are in ``used`` are checked. Other columns may hold any value.
         """
         names = column_names(X)
         if names is not None and self.columns.named:
@@ -287,21 +288,19 @@ class DistilledTree:
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probability of each class.
 
-        It is the share of the class in the training weight of the row's leaf, smoothed by half a row of every class.
+        The probability is the share of the class in the training weight of the row's leaf. First, half a row
+        of every class is added to that weight, so no probability is 0.
         """
         return self.structure.probability[self.apply(X)]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of each row.
-
-        It is the class with the largest training weight in the row's leaf.
-        """
+        """Predict the class with the largest training weight in each row's leaf."""
         return self.class_array[self.heaviest[self.apply(X)]]
 
     def rules(self) -> list[str]:
         """Return one line of text per leaf, such as ``"LSTAT ≤ 9.725 and RM > 6.94 → 1 (0.97)"``.
 
-        A line has the conditions of the leaf, its class, and the share of this class in the training weight of the leaf.
+        A line has the conditions that lead to the leaf, the predicted class, and its share of the leaf's training weight.
         """
         classes = np.array(self.classes, dtype=object)
         return self.structure.rules(self.columns.names, classes, self.columns)
@@ -337,9 +336,10 @@ def as_distilled(tree: Any) -> DistilledTree:
 
 
 def _plain_columns(tree: FCCAClassifier, table: ThresholdTable) -> Columns:
-    """Return the columns with only their names, categories and missing values.
+    """Describe the columns without the details that only the black box needs.
 
-    Labels become built-in strings and numbers. Details that only the black box needs are left out.
+    A description keeps the name, the categories, and whether values can be missing. Labels become built-in strings and
+    numbers.
     """
     names = getattr(tree, "feature_names_in_", None)
     given = None if names is None else [str(name) for name in names]
@@ -353,7 +353,10 @@ def _plain_columns(tree: FCCAClassifier, table: ThresholdTable) -> Columns:
 
 
 def _plain_thresholds(table: ThresholdTable, columns: Columns) -> ThresholdTable:
-    """Return the threshold table for the columns that :func:`_plain_columns` returns."""
+    """Return the threshold table with the names and labels of ``columns``.
+
+    ``columns`` are the descriptions that :func:`_plain_columns` returns.
+    """
     labels = tuple(
         None if codes is None else tuple(columns.label(j, code) for code in codes)
         for j, codes in zip(table.feature.tolist(), table.codes, strict=True)

@@ -244,9 +244,10 @@ def _weights(entry: Any, name: str, n_classes: int, node: int) -> list[float]:
 
 
 def check_certificate(given: Certificate, nodes: TreeStructure) -> None:
-    """Check that the numbers of a certificate fit the nodes of its tree.
+    """Check that a certificate agrees with the nodes of its tree.
 
-    The objective is recomputed from the leaves. The depth and the leaves must respect the limits of the certificate.
+    The objective is recomputed from the leaves. The gap must follow from the objective and the lower bound. The depth and
+    the leaves must respect the limits of the certificate.
     """
     if given.criterion not in CRITERIA:
         raise TREE.damaged(f"the certificate's criterion must be one of {', '.join(CRITERIA)}, got {given.criterion!r}")
@@ -270,9 +271,9 @@ def check_certificate(given: Certificate, nodes: TreeStructure) -> None:
 
 
 def _check_leaves(given: Certificate, nodes: TreeStructure) -> None:
-    """Check that every leaf has the minimum number of rows and the minimum weight.
+    """Check that every leaf has at least the minimum number of rows and weight.
 
-    The limits do not apply to a tree without splits.
+    These minimums do not apply to a tree without splits.
     """
     if nodes.n_leaves == 1:
         return

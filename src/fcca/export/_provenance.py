@@ -56,7 +56,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Provenance:
-    """How a tree was made: library versions, parameters and training figures.
+    """How a tree was made: library versions, parameters and training statistics.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Provenance:
     black_box, discretizer, tree : Part
         Class names and parameters.
     selection : Part or None
-        How a given number of thresholds was selected. None if thresholds were kept by their counts (``Q``).
+        The method that selected some of the thresholds. None if thresholds were only kept by their counts (``Q``).
     rules : tuple of str
         The rules that the counterfactuals had to follow.
     fit_to : {"probability", "labels", "target"}
@@ -189,8 +189,8 @@ def plain_parameter(value: Any) -> Plain:
 def _in_text(value: Any, depth: int = 0) -> str:
     """Describe any value by a string that is the same in every run.
 
-    Memory addresses and the order of sets, which differ between runs, are avoided. ``depth`` counts nested lists and
-    dictionaries, of which only the first levels are described.
+    Memory addresses are left out and sets are sorted, because both can differ between runs. ``depth`` is the number of
+    lists and dictionaries around the value. Beyond a certain depth, only the type and the length of a list are given.
     """
     if isinstance(value, np.generic):
         value = value.item()

@@ -1,8 +1,8 @@
 """The list of all exporters.
 
 This module imports no large library, so the command line can list the exporters at once. An entry ``name`` makes the
-function ``to_<name>`` of the module ``_to_<name>`` public in :mod:`fcca.export`, and a format of ``fcca export``. The entry
-also appears in the reference and in the tests that all exporters share.
+function ``to_<name>`` of the module ``_to_<name>`` public in :mod:`fcca.export`. It also makes ``name`` a format of
+``fcca export``. The entry appears in the reference and in the tests that all exporters share.
 """
 
 from __future__ import annotations

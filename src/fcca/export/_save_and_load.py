@@ -81,9 +81,12 @@ def save(fitted: Any, path: str | Path) -> None:
     ----------
     fitted : estimator, DistilledTree or ThresholdTable
     path : str or Path
-        With the suffix ``.json``, the file contains a tree or a threshold table as a JSON document. It is small and
-        sufficient for predictions. An :class:`fcca.FCCAClassifier` is saved as its :class:`DistilledTree`. With the suffix
-        ``.skops``, the file contains the whole estimator with the black box and the counterfactuals, but without the
+        The suffix of the path determines the format.
+
+        With ``.json``, the file contains a tree or a threshold table as a JSON document. The document is small and
+        sufficient for predictions. An :class:`fcca.FCCAClassifier` is saved as its :class:`DistilledTree`.
+
+        With ``.skops``, the file contains the whole estimator with the black box and the counterfactuals, but without the
         training rows.
 
     Raises
@@ -198,10 +201,11 @@ def load(path: str | Path, *, trusted: bool = False) -> Any:
     ----------
     path : str or Path
         A regular file of at most 4 GiB. It is the JSON document of a tree or a threshold table, or the skops file of an
-        estimator. fcca distill also writes such documents.
+        estimator. The command ``fcca distill`` also writes such documents.
     trusted : bool, default=False
-        Whether to skip the trial in a subprocess. A damaged black box may crash or hang the library that loads it. By
-        default, a skops file is therefore first loaded in a subprocess, which takes some seconds. Types are always checked.
+        By default, a skops file is first loaded in a subprocess, which takes some seconds. The reason is that a damaged
+        black box can crash or hang the library that loads it. Set ``trusted=True`` to skip this trial. The types in the
+        file are checked in both cases.
 
     Returns
     -------

@@ -23,7 +23,7 @@ def schema(name: str, version: int | None = None) -> dict[str, Any]:
     name : {"rules", "tree"}
         The document written by :func:`fcca.export.to_rules` or :func:`fcca.export.to_json`.
     version : int, optional
-        The entry ``version`` of the document. None is the current version.
+        The entry ``version`` of the document. None stands for the current version.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Differences between the SQL dialects, in one class per database. Needs sqlglot.
 
-Most functions return sqlglot expressions, which sqlglot converts to SQL text and thereby quotes names and strings.
-Operators and methods such as ``a < b`` and ``a.eq(b)`` copy their operands.
+Most functions return sqlglot expressions. When sqlglot converts an expression to SQL text, it quotes names and strings.
+Operators and methods of expressions, such as ``a < b`` and ``a.eq(b)``, copy their operands.
 
 A refused value is a value for which the classifier raises an error, such as an infinite number.
 """
@@ -27,9 +27,10 @@ NAME_SHOWN = 80
 
 
 class Dialect:
-    """SQL expressions for a database. The subclasses override what differs in a dialect.
+    """Base class for the SQL expressions of a database.
 
-    This base class assumes that NaN equals NaN, and that strings have a collation.
+    It assumes that NaN equals NaN, and that strings have a collation. Subclasses override the methods for which a database
+    differs.
     """
 
     name: ClassVar[str]
@@ -53,9 +54,8 @@ class Dialect:
     def refused(self, column: Expression, kind: str, *, may_be_missing: bool) -> Iterator[Expression]:
         """Yield SQL tests that are true for refused values.
 
-        These are values for which the classifier raises an error.
-
-        Unknown categories are not tested here. For NULL, a test may be NULL, which counts as false.
+        Refused values are those for which the classifier raises an error. Unknown categories are not tested here. For
+        NULL, the result of a test may be NULL, which counts as false.
 
         Parameters
         ----------
@@ -429,8 +429,8 @@ def is_read_exactly(value: float) -> bool:
     """Return True if every database reads the decimal text of this float exactly.
 
     A simple parser converts the digits to a float, and multiplies or divides it once by a power of ten. The result is exact
-    if both are floats without rounding. Some processors compute in long doubles with 64 bits, and then round again. This
-    must give the same float, too.
+    if the digits and the power of ten are floats without rounding. Some processors compute in long doubles with 64 bits, and
+    then round again. This second rounding must not change the float.
     """
     _, digits, exponent = Decimal(repr(float(value))).normalize().as_tuple()
     if len(digits) > 15 or not isinstance(exponent, int) or abs(exponent) > 22:
@@ -448,9 +448,8 @@ def is_read_exactly(value: float) -> bool:
 def ratio(value: float, as_double: Any) -> Expression:
     """Return the SQL expression for a float as an exact ratio.
 
-    It is a whole number, multiplied or divided by powers of two.
-
-    This is exact in every database. ``as_double`` converts a whole number to a SQL float.
+    The ratio is a whole number, multiplied or divided by powers of two. Every database computes it without rounding.
+    ``as_double`` is a function that converts the SQL expression of a whole number to a SQL float.
     """
     fraction, exponent = math.frexp(abs(value))
     whole, exponent = int(fraction * 2**53), exponent - 53

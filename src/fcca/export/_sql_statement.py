@@ -3,7 +3,7 @@
 The tree becomes one expression with a branch per leaf: ``CASE WHEN … THEN … WHEN … THEN … ELSE … END``. The leaves to the
 right of a node, where its condition holds, come first. Rows of earlier branches never reach a later one. So a branch tests
 only the conditions that hold on the path to its leaf, and needs no ``NOT``. A comparison with a missing value is NULL, which
-``CASE`` treats as false, and so does the tree.
+``CASE`` treats as false. This agrees with the tree, in which such a condition does not hold.
 
 A refused value is a value for which the classifier raises an error: an unknown category, an infinite number, or a missing
 value if no training row had one. The SQL returns NULL for rows with a refused value.
@@ -53,13 +53,13 @@ class Writer:
         return self._by_leaf(lambda leaf: write(self.tree.class_of(leaf)))
 
     def leaf(self) -> Expression:
-        """Return the SQL expression for the number of a row's leaf."""
+        """Return the SQL expression for the index of a row's leaf among the nodes."""
         return self._by_leaf(exp.Literal.number)
 
     def probability(self, label: int) -> Expression:
         """Return the SQL expression for the predicted probability of a class.
 
-        ``label`` is the position of the class.
+        ``label`` is the position of the class in ``tree.classes``.
         """
         share = self.tree.structure.probability
         return self._by_leaf(lambda leaf: self.dialect.double_value(float(share[leaf, label])))
@@ -88,11 +88,10 @@ class Writer:
     def refusal_of_bins(self) -> Expression | None:
         """Return the SQL expression that marks rows with a refused value.
 
-        The expression is 1 for these rows, and 0 for others.
+        The expression is 1 for these rows, and 0 for others. If no value can be refused, None is returned.
 
         All bins of a row with a refused value are NULL. The query evaluates this expression once per row. Repeating it in
-        every bin would make the query grow with the square of the number of columns. Return None if no value can be
-        refused.
+        every bin would make the query grow with the square of the number of columns.
         """
         asked = sorted({one.column for one in kept_conditions(self.tree)})
         refusals = self._refusals(asked, exp.Literal.number(1))
@@ -202,9 +201,9 @@ class Writer:
 
 
 def _leaves(tree: DistilledTree) -> list[tuple[list[Condition], int]]:
-    """Return the leaves from right to left, with their conditions.
+    """Return the leaves from right to left, each with its conditions.
 
-    Only conditions that hold on the path to the leaf are listed.
+    The conditions are those that hold on the path to the leaf. Conditions that another one implies are left out.
     """
     nodes = tree.structure
     found, pending = [], [(0, ())]  # type: tuple[list[tuple[list[Condition], int]], list[tuple[int, tuple[int, ...]]]]

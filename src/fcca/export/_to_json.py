@@ -24,13 +24,13 @@ LARGEST = 32 * 2**20  # characters; a tree of a hundred thousand leaves has fewe
 def to_json(classifier: Any) -> str:
     """Convert the tree to a JSON document, which :func:`from_json` reads.
 
-    The same training rows give the same bytes, whether they were in memory, read in chunks or on a cluster. The document
-    contains no dates and no paths.
+    The same training rows always give the same bytes. It does not matter whether the rows were in memory, read in chunks or
+    on a cluster. The document contains no dates and no paths.
 
     Parameters
     ----------
     classifier : FCCAClassifier or DistilledTree
-        Fitted.
+        A fitted classifier, or a tree that was read from a file.
 
     Returns
     -------
@@ -39,8 +39,8 @@ def to_json(classifier: Any) -> str:
         ``missing_values``, ``conditions``, ``nodes``, ``certificate`` and ``provenance``. The page on saving and loading in
         the documentation explains every entry.
 
-        The first node is the root. Nodes refer to conditions by their positions, starting at 0. A row goes to the right
-        child if the condition holds. For a missing value, no condition holds except ``missing``. A tree that was read from
+        The first node is the root. Nodes refer to conditions by indices, starting at 0. A row goes to the right child if
+        the condition holds. For a missing value, no condition holds except ``missing``. A tree that was read from
         a version 1 document is written as a version 1 document.
 
     Examples
@@ -103,7 +103,8 @@ def json_document(document: dict[str, Any], is_spread: Callable[[Any], bool]) ->
     ----------
     document : dict
     is_spread : callable
-        Called with each value. If it returns True, the items of this list or dictionary get one line each, too.
+        Called with the value of each entry. If it returns True, the value is a list or dictionary that is written with one
+        line per item.
     """
     lines = (f'  "{name}": {_spread(value) if is_spread(value) else _one_line(value)}' for name, value in document.items())
     return escaped_json("{\n" + ",\n".join(lines) + "\n}\n")
@@ -144,9 +145,9 @@ def _node(tree: DistilledTree, node: int, condition: int | None) -> dict[str, An
 
 
 def _of_nodes(tree: DistilledTree) -> tuple[list[dict[str, Any]], list[int | None]]:
-    """Return the distinct conditions that the tree tests, and one position per node.
+    """Return the distinct conditions that the tree tests, and one index per node.
 
-    The position is the place of the node's condition in the list of conditions, or None for a leaf.
+    The index says which condition of the list the node tests. It is None for a leaf.
     """
     written = [None if one is None else _one_line(_written_condition(tree, one)) for one in tree.tests]
     texts = list(dict.fromkeys(text for text in written if text is not None))
@@ -154,10 +155,10 @@ def _of_nodes(tree: DistilledTree) -> tuple[list[dict[str, Any]], list[int | Non
 
 
 def _of_thresholds(tree: DistilledTree, table: ThresholdTable) -> tuple[list[dict[str, Any]], list[int | None]]:
-    """Return all conditions that the tree could choose from, and one position per node.
+    """Return all conditions that the tree could choose from, and one index per node.
 
-    A condition has its count and, for a cut, the cut of the black box and the training values next to it. The position is
-    the place of the node's condition in this list, or None for a leaf.
+    A condition has its count and, for a cut, the cut of the black box and the training values next to it. The index says
+    which condition of the list the node tests. It is None for a leaf.
     """
     conditions = []
     for at, one in enumerate(conditions_in(table)):

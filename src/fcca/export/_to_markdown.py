@@ -21,8 +21,8 @@ def to_markdown(classifier: Any) -> str:
     Returns
     -------
     str
-        A title and a table. Each line of the table has the conditions, the class and the number of training rows of a leaf.
-        It also has the share of this class in the training weight of the leaf.
+        A title and a table with one line per leaf. A line has the conditions, the predicted class, its share of the leaf's
+        training weight, and the number of training rows.
 
     Examples
     --------

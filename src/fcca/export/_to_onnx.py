@@ -1,7 +1,7 @@
 """Convert a tree to an ONNX model with exactly the same predictions.
 
-All comparisons are in float64. The model walks from the root to a leaf, one level per step, and computes node numbers as
-integers. So nothing is rounded. The probabilities are constants of the model.
+All comparisons are in float64. The model walks from the root to a leaf, one level per step, and computes the indices of
+nodes as integers. So nothing is rounded. The probabilities are constants of the model.
 
 A refused value is a value for which the classifier raises an error. A refused row has such a value in a tested column.
 """
@@ -49,15 +49,15 @@ def to_onnx(classifier: Any) -> bytes:
           int64, and the smallest int64 that is not a category is the missing value.
 
         The outputs are, in this order, ``label``, ``probabilities`` of shape (rows, classes) in float64, and ``leaf``, the
-        number of the leaf in int64. Labels are strings or int64 (booleans as 0 and 1), or float64 if a class is not a whole
-        number.
+        index of the leaf among the nodes in int64. Labels are strings or int64 (booleans as 0 and 1). If a class is not a
+        whole number, they are float64.
 
         The classifier raises an error for rows with an infinite number, an unknown category, or a missing value if no
         training row had one. For such a row, the model returns leaf -1 and probabilities NaN. Its label is NaN, the empty
         string or -1. If the empty string or -1 is a class, the label is ``"<refused>"`` or the smallest int64 that is not a
         class.
 
-        If the tree has one leaf, the input of the model is the first column of the table, to count the rows. An output
+        If the tree has one leaf, the only input is the first column of the table. It is used to count the rows. An output
         whose name is already the name of an input gets the suffix ``_``. The metadata describes the model in JSON:
         ``fcca.inputs`` (name, type, missing value), ``fcca.outputs``, ``fcca.classes``, ``fcca.refused_label``,
         ``fcca.version`` and ``fcca.certificate``.
@@ -137,7 +137,7 @@ class _Input:
     kind : {"float64", "int64", "string"}
         Type of the input.
     missing : str or int
-        The input that stands for a missing value; ``"NaN"`` for float64.
+        The value that stands for a missing value; ``"NaN"`` for float64.
     """
 
     column: int
@@ -165,9 +165,9 @@ def _input(tree: DistilledTree, j: int) -> _Input:
 
 
 def _labels(classes: Sequence[Label]) -> tuple[str, list[Label], str | int]:
-    """Return the type of the labels, all labels, and the label for refused rows.
+    """Return the type of the labels, the list of labels, and the label for refused rows.
 
-    The last of all labels is the one for refused rows.
+    The list holds the classes and, as its last item, the label for refused rows.
     """
     kind = _kind(classes, "classes")
     if kind == "float64":
@@ -177,7 +177,10 @@ def _labels(classes: Sequence[Label]) -> tuple[str, list[Label], str | int]:
 
 
 def _kind(labels: Sequence[Label], what: str) -> str:
-    """Return the type of labels: ``string``, ``int64`` (also for booleans) or ``float64``."""
+    """Return the type of labels: ``string``, ``int64`` (also for booleans) or ``float64``.
+
+    ``what`` names the labels in error messages, such as "classes".
+    """
     numbers = [label for label in labels if not isinstance(label, str)]
     if not numbers:
         return "string"
@@ -198,12 +201,10 @@ def _kind(labels: Sequence[Label], what: str) -> str:
 
 
 def _other_label(labels: Sequence[Label], text: str, number: int) -> str | int:
-    """Return a value that is not among the labels.
+    """Return a value for missing values or refused rows that is not among the labels.
 
-    It stands for a missing value or a refused row.
-
-    If the labels are strings, it is the empty string, or else ``text``. If the labels are numbers, it is ``number``, or else
-    the smallest int64 that is not a label.
+    For strings, this is the empty string. If that is a label, it is ``text``, with underscores added if necessary. For
+    numbers, it is ``number``. If that is a label, it is the smallest int64 that is not a label.
     """
     if isinstance(labels[0], str):
         if "" not in labels:
@@ -343,8 +344,8 @@ class _Graph:
 def _walk(graph: _Graph, tree: DistilledTree, inputs: Sequence[_Input]) -> tuple[str, str | None]:
     """Add operations that find the leaf of every row.
 
-    Return the names of two outputs: the node number of the leaf, and a mask of the refused rows. The mask is None for a tree
-    with one leaf, which refuses no row.
+    Return the names of two outputs: the index of the leaf among the nodes, and a mask of the refused rows. The second name
+    is None for a tree with one leaf, which refuses no row.
     """
     nodes = tree.structure
     zero = graph.onnx.numpy_helper.from_array(np.zeros(1, dtype=np.int64))
@@ -383,8 +384,9 @@ def _walk(graph: _Graph, tree: DistilledTree, inputs: Sequence[_Input]) -> tuple
 def _numbers(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests: list[int]) -> tuple[list[int], str, str]:
     """Add operations that evaluate all conditions on a numeric column.
 
-    Return the nodes of the tree that test the column. Two names of outputs follow: a matrix of truth values with one column
-    per node, and a mask of the refused rows.
+    ``tests`` are the nodes that test the column. Return these nodes in another order, and the names of two outputs. The
+    first output is a matrix of truth values with one column per node, in this order. The second is a mask of the refused
+    rows.
     """
     nodes = tree.structure
     missing_tests = [node for node in tests if node in nodes.asks_missing]
@@ -418,9 +420,10 @@ def _categories(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tes
 
 
 def _code(graph: _Graph, one: _Input, value: str, labels: list[Any]) -> str:
-    """Add operations that look up the code of each category, its position in ``labels``.
+    """Add operations that look up the code of each category, and return the output's name.
 
-    With n labels, the code is n for a missing value, and n + 1 for an unknown category. Return the name of the output.
+    The code is the index of the category in ``labels``. With n labels, the code is n for a missing value, and n + 1 for an
+    unknown category.
     """
     n = len(labels)
     if one.kind == "string":
@@ -445,7 +448,7 @@ def _add_outputs(
 ) -> None:
     """Add the three outputs: label, probabilities and leaf.
 
-    Each is read from a constant table with one line per leaf. The last line is for refused rows.
+    Each is read from a constant table with one line per leaf and a last line for refused rows.
     """
     nodes = tree.structure
     leaves = tree.leaves

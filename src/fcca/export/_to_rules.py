@@ -30,9 +30,10 @@ def to_rules(classifier: Any) -> str:
         categories, or null for numbers; whether values may be missing), ``missing_values`` (whether rows may have missing
         values), ``rules`` and ``certificate``. :func:`fcca.export.schema` returns its JSON Schema.
 
-        A rule has the number of its ``leaf``, its ``conditions``, its ``class`` and its text ``in_words``. It also has the
-        ``shares`` and the training ``weight`` of all classes, and the number of training ``rows``. A rule holds if all of
-        its conditions hold:
+        A rule has these entries: the index ``leaf`` of its leaf, the ``conditions``, the predicted ``class``, the number of
+        training ``rows``, and the conditions as text, ``in_words``. For each class, it has the training ``weight``, its
+        share of the total (``shares``), and the predicted probability (``probabilities``). A rule holds if all of its
+        conditions hold:
 
         - ``{"kind": "cut", "column": 0, "operator": ">", "threshold": 1.5, "missing": false}``, or ``"<="``: compared in
           float64;
@@ -40,8 +41,10 @@ def to_rules(classifier: Any) -> str:
         - ``{"kind": "missing", "column": 0, "operator": "is"}``, or ``"is not"``.
 
         ``column`` is a position in ``columns``. If the value is missing, a condition of kind "cut" or "set" holds exactly if
-        its ``missing`` is true. Several cuts or sets on the same column are combined into one condition per side. The
-        classifier raises an error for rows with an infinite number or an unknown category in a column of the rules. If
+        its ``missing`` is true. Several cuts on the same column are combined into at most two conditions, one with ``>``
+        and one with ``<=``. Several sets on the same column are combined into one condition.
+
+        The classifier raises an error for rows with an infinite number or an unknown category in a column of the rules. If
         ``missing_values`` is false, it also raises an error for a missing value.
 
     Examples

@@ -30,9 +30,10 @@ def to_sklearn(classifier: Any) -> DecisionTreeClassifier:
     -------
     DecisionTreeClassifier
         If all conditions of the tree are ``x > threshold`` and all columns are numeric, it accepts X in raw units. Missing
-        values then go to the left, as in the tree, and never raise an error. Otherwise, it accepts the binary columns that
-        ``transform`` of the DistilledTree or of the classifier's ``discretizer_`` returns. Its predictions are then always
-        the same as those of the tree.
+        values then go to the left, as in the tree, and never raise an error.
+
+        Otherwise, it accepts the binary columns, as returned by ``transform`` of the :class:`DistilledTree` or of the
+        classifier's ``discretizer_``. Its predictions are then always the same as those of the tree.
 
     Raises
     ------

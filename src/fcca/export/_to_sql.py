@@ -32,9 +32,10 @@ def to_sql(
 
     The SQL returns the same predictions as the classifier, even for values equal to a threshold, or one floating-point step
     above or below it. Numbers are compared as 64-bit floats, and strings character by character, whatever the collation.
-    NULL and NaN are missing values. The result is NULL for a row that the classifier would not predict. In a
-    column that the tree tests, it has an unknown category, an infinite number, or a missing value where no training row had
-    one. Needs sqlglot: ``pip install "fcca[sql]"``.
+    NULL and NaN are missing values. Needs sqlglot: ``pip install "fcca[sql]"``.
+
+    The result is NULL for a row for which the classifier raises an error. In a tested column, such a row
+    has an infinite number, an unknown category, or a missing value that is not accepted.
 
     Parameters
     ----------
@@ -49,15 +50,15 @@ def to_sql(
     form : {"select", "case"}
         A whole query, or only the expression, for a view or another query.
     add : str or sequence of str
-        Columns that the query adds to the table: ``"prediction"``; ``"leaf"``, the number of the leaf;
+        Columns that the query adds to the table: ``"prediction"``; ``"leaf"``, the index of the leaf;
         ``"probabilities"``, one column per class; ``"bins"``, one binary column per condition that the tree could choose
         from. The form ``"case"`` accepts only one of the first two.
     prefix : str
         Prefix of the names of added columns.
     numbered : bool
-        Whether bins and probabilities have numbered names, ``bin_0`` and ``probability_0``. Otherwise their names are
-        conditions and classes, ``RM > 6.94`` and ``probability_yes``. In BigQuery bins are always numbered, because names
-        cannot contain a point.
+        If True, the columns of bins and probabilities have numbered names, such as ``bin_0`` and ``probability_0``. If
+        False, they are named after conditions and classes, such as ``RM > 6.94`` and ``probability_yes``. In BigQuery, bins
+        always have numbered names, because names cannot contain a point.
 
     Returns
     -------
@@ -67,6 +68,8 @@ def to_sql(
     ------
     InvalidInputError
         If options contradict each other, or if the database cannot store or distinguish some names or categories.
+    UnsupportedModelError
+        If the library sqlglot is not installed.
 
     Examples
     --------
@@ -221,7 +224,7 @@ def _added(what: str, writer: Writer, refused: str | None, *, numbered: bool) ->
     refused : str or None
         Alias of the joined source that marks rows with a refused value.
     numbered : bool
-        Whether the names of bins and probabilities are numbers.
+        If True, bins and probabilities have numbered names, such as ``bin_0`` and ``probability_0``.
     """
     if what == "prediction":
         yield what, writer.prediction()

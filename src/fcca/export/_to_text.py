@@ -21,7 +21,7 @@ def to_text(classifier: Any) -> str:
     Returns
     -------
     str
-        Leaves show the class, its share of the training weight, and the number of training rows.
+        A leaf shows the predicted class, its share of the leaf's training weight, and the number of training rows.
 
     Examples
     --------

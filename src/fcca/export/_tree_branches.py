@@ -21,7 +21,7 @@ class Branch:
     said : str
         The condition that leads from the parent to this node, such as ``RM > 6.94``. Empty for the root.
     branches : tuple of Branch
-        The two children. In the first one, the condition of this node does not hold. Empty for a leaf.
+        The two children: first the one where the condition of this node does not hold. Empty for a leaf.
     answer : label
         The predicted class: the class with the largest training weight in the node.
     weight : float
@@ -51,7 +51,7 @@ def branches_in_words(nodes: TreeStructure, names: Sequence[str], classes: Seque
     classes : sequence
         The class labels.
     columns : Columns or None
-        Categories and missing values, for the texts. None if all columns are numeric.
+        Descriptions of the columns, with the labels of categories for the texts. None if all columns are numeric.
     """
     shares = nodes.share
     branches = nodes.branches_in_words(names, columns)

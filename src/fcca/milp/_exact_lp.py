@@ -21,7 +21,7 @@ INFEASIBLE = 2
 
 
 class LeastSum(NamedTuple):
-    """The solution of a linear program, and a proven lower bound of its minimum."""
+    """The solution of a linear program, and a proven lower bound on its minimum."""
 
     x: Floats | None  # None if the solver gave up; then only the bound is known
     bound: float  # lower bound of the sum
@@ -30,9 +30,8 @@ class LeastSum(NamedTuple):
 def least_sum(cost: Floats, rows: Floats, least: Floats, high: Floats, *, more: Floats, slack: Floats) -> LeastSum | None:
     """Solve a linear program with bounded variables.
 
-    It minimises ``cost @ x`` subject to ``rows @ x >= least`` and ``0 <= x <= high``.
-
-    Returns None if the constraints cannot be satisfied.
+    The program minimizes ``cost @ x`` subject to ``rows @ x >= least`` and ``0 <= x <= high``. None is returned if the
+    constraints cannot be satisfied.
 
     Parameters
     ----------
@@ -43,8 +42,8 @@ def least_sum(cost: Floats, rows: Floats, least: Floats, high: Floats, *, more: 
     high : ndarray of shape (n_columns,)
         Must be finite.
     more : ndarray of shape (n_rows,)
-        Safety distance against rounding: the solution satisfies ``rows @ x >= least + more``. The lower bound is for the
-        program without this distance.
+        Extra amounts as a protection against rounding. The solution satisfies ``rows @ x >= least + more``. The lower bound
+        is for the program without these amounts.
     slack : ndarray of shape (n_rows,)
         Rounding error by which a constraint may be violated.
     """
@@ -83,8 +82,10 @@ def _refined(cost: Floats, rows: Floats, least: Floats, more: Floats, high: Floa
 
     The program minimizes ``cost @ x`` subject to ``rows @ x >= least`` and ``0 <= x <= high``. HiGHS solves it only up to a
     tolerance. So each round computes the remaining error, scales it up, solves the program for this error, and corrects
-    ``x``, until the error vanishes. Dual values ``price`` prove a bound: for any ``price >= 0``, the minimum is
-    at least ``price @ least`` plus the minimum of ``(cost - rows.T @ price) @ x`` over ``0 <= x <= high``.
+    ``x``. The rounds end when the error vanishes.
+
+    The dual values ``price`` give the lower bound. For any ``price >= 0``, the minimum is at least ``price @ least`` plus
+    the minimum of ``(cost - rows.T @ price) @ x`` over ``0 <= x <= high``.
     """
     size = np.abs(rows).max(axis=1)
     rows, least, more, slack = rows / size[:, None], least / size, more / size, slack / size

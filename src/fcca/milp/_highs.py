@@ -22,7 +22,7 @@ MOST_ATTEMPTS = 100  # runs of HiGHS for one point and class
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Suppress text that HiGHS prints to standard output whatever its options are."""
+    """Suppress text that HiGHS prints to standard output despite its options."""
     sys.stdout.flush()
     kept, nowhere = os.dup(STANDARD_OUTPUT), os.open(os.devnull, os.O_WRONLY)
     try:
@@ -41,7 +41,7 @@ def solve_program(**arguments: Any) -> Any:
 
 
 def run_highs(settings: dict[str, Any], constraints: list[Any], deadline: float, *, confirmed: bool = True) -> Any:
-    """Solve a mixed-integer program to a gap of 0; None after the deadline.
+    """Solve a mixed-integer program to a gap of 0; None if no time is left.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def run_highs(settings: dict[str, Any], constraints: list[Any], deadline: float,
     deadline : float
         The time at which to stop, on the clock ``time.monotonic``.
     confirmed : bool, default=True
-        Whether to solve an infeasible program again without presolve, because presolve may lose solutions.
+        If True, a program that HiGHS finds infeasible is solved again without presolve, because presolve may lose solutions.
     """
     result = None
     for presolve in (True, False):  # HiGHS sometimes fails after presolve

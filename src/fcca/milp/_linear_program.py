@@ -42,7 +42,11 @@ class Leg(NamedTuple):
         return float(sum(x[column] * factor for column, factor in self.amount))
 
     def value(self, amount: float, largest: float, unit: float) -> float:
-        """Return the new value of the number after a change by ``amount``."""
+        """Return the new value of the number after a change by ``amount``.
+
+        ``largest`` is the largest possible amount. ``unit`` is the difference between values for an amount of 1, if there
+        is no grid.
+        """
         if self.grid is not None:
             step, origin, first = self.grid
             return origin + (first + self.sign * round(amount)) * step
@@ -68,11 +72,11 @@ class ChangeColumns:
 
 
 def grid_ends(step: float, origin: float, low: float, high: float) -> tuple[int, int]:
-    """Return the first and the last grid value in an interval.
+    """Return the indices of the first and last grid value in an interval.
 
-    These are the smallest and the largest whole number ``k`` with ``low <= origin + k * step <= high``.
-
-    The comparison is exact for the floats that ``origin + k * step`` gives.
+    The grid value with index ``k`` is ``origin + k * step``, computed in floats. The result is the smallest and the largest
+    whole number ``k`` for which this float lies between ``low`` and ``high``. If there is none, the first index is larger
+    than the last.
     """
     first, last = math.ceil((low - origin) / step) - 1, math.floor((high - origin) / step) + 1
     while origin + first * step < low:
@@ -85,14 +89,14 @@ def grid_ends(step: float, origin: float, low: float, high: float) -> tuple[int,
 class LinearProgram:
     """The mixed-integer program of one row.
 
-    It minimises ``cost @ x`` subject to ``rows @ x <= upper_side``.
+    It minimizes ``cost @ x`` subject to ``rows @ x <= upper_side`` and ``openings @ x <= 0``.
 
     Parameters
     ----------
     task : Task
         Model, costs and rules.
     i : int
-        Position of the row in the limits.
+        Index of the row in ``task.limits``, which holds the rules for every row.
     row : ndarray of shape (n_features,)
         The values of the row, with NaN for missing values.
 
@@ -105,12 +109,14 @@ class LinearProgram:
     gain : ndarray of shape (n_columns, n_outputs)
         Effect of each variable on the scores.
     switch : ndarray of shape (n_columns,)
-        For each continuous variable, the binary variable that must be 1 unless the continuous one is 0.
+        For each continuous variable, the index of its switch: a binary variable that must be 1 unless the continuous one
+        is 0. The index is -1 if there is no switch.
     openings : ndarray of shape (n_openings, n_columns)
-        Constraints ``openings @ x <= 0`` that enforce this.
+        Constraints ``openings @ x <= 0`` that set a continuous variable to 0 unless its switch is 1.
     rows, upper_side, size : ndarray
-        All other constraints ``rows @ x <= upper_side``. ``size`` is the size of the terms in a sum, to estimate rounding
-        errors. It is 0 for constraints on binary variables only.
+        All other constraints ``rows @ x <= upper_side``. For each constraint, ``size`` is a bound on the sum of its absolute
+        terms, to estimate rounding errors. It is 0 for constraints with whole coefficients on binary variables,
+        which have no rounding errors.
     units : list of ChangeColumns
         The numbers, categories and one-hot groups that can change.
     """
@@ -160,8 +166,8 @@ class LinearProgram:
     ) -> tuple[tuple[int, float], ...]:
         """Add the variables that measure a change in one direction.
 
-        That is one variable for the distance or, on a grid, one per binary digit of the number of steps. Returns each
-        variable with its factor in the amount.
+        Without a grid, one variable is the distance. On a grid, there is one variable per binary digit of the number of
+        steps. Returns each variable with its factor in the amount of the change.
         """
         slope, unit = self.task.model.coef[:, j] * sign, float(self.task.width[j])
         if steps is None:
@@ -349,10 +355,11 @@ class LinearProgram:
                     self._rows.append(([*terms, *moved], 0.0, size))
 
     def _add_implication(self, cause: tuple[int, bool], effect: tuple[int, bool]) -> None:
-        """Add an implication: if a number changes in one direction, so must another.
+        """Add the constraints of an implication between two numbers.
 
-        ``cause`` and ``effect`` are pairs of a column and True for rising, False for falling. The second number changes at
-        least to its next training value.
+        If the first number changes in a given direction, the second one must change in a given direction. ``cause`` and
+        ``effect`` describe this: each is a pair of the column and the direction, True for rising and False for falling. The
+        second number must change at least to its next training value.
         """
         moved = self._goes.get(cause, [])
         if not moved:
@@ -398,7 +405,7 @@ class LinearProgram:
         return len(self.cost)
 
     def landings(self, x: Floats) -> list[tuple[int, float]]:
-        """Return the changed features and their new values in a solution, by feature."""
+        """Return pairs of a changed feature and its new value in a solution, sorted by feature."""
         found = []
         for unit in self.units:
             if unit.landings:

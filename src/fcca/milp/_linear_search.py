@@ -38,7 +38,7 @@ MOST_NUDGES = 16
 class LinearAim:
     """The goal of a search: a class must win by a margin.
 
-    In terms of the variables ``x`` of the program, the goal is ``gains @ x >= needed``, with one entry per rival class.
+    For the variables ``x`` of the program, the goal is ``gains @ x >= needed``, with one inequality per rival class.
     """
 
     def __init__(self, program: LinearProgram, scores: Floats, target: int, margin: float, boundary: float) -> None:
@@ -52,7 +52,7 @@ class LinearAim:
 
     @property
     def is_met(self) -> bool:
-        """True if the class wins without a change."""
+        """True if the class wins by the margin without a change."""
         return bool((self.needed <= 0).all())
 
     @property
@@ -62,9 +62,9 @@ class LinearAim:
         return bool((most < self.needed - PROMISE * self.size).any())
 
     def cost_below_all(self) -> float:
-        """Compute a lower bound of the cost of all solutions, without a solver.
+        """Compute a lower bound on the cost of all solutions, without a solver.
 
-        It ignores the rules between columns, and assumes the smallest cost per gained score for each change.
+        The bound ignores the rules between columns. It assumes that each unit gains score at its smallest cost per score.
         """
         program = self.program
         best = 0.0
@@ -86,7 +86,10 @@ class LinearAim:
         return best * (1 - PROMISE / 1e3)
 
     def _ends(self, unit: ChangeColumns, gains: Floats) -> Iterator[tuple[float, float]]:
-        """Yield the extreme pairs (cost, gained score) of a unit's changes."""
+        """Yield the cost and the gained score of the extreme changes of a unit.
+
+        A unit is a number, a category or a one-hot group. ``gains`` holds the score that each variable gains.
+        """
         cost = self.program.cost
         if not unit.legs:
             yield from ((float(cost[switch]), float(gains[switch])) for switch in unit.switches)
@@ -102,8 +105,8 @@ class LinearAim:
     def finished(self, choices: Floats) -> tuple[Floats | None, float]:
         """Find the cheapest distances for fixed choices.
 
-        Returns all variables of the program, or None, and a lower bound of the cost with these choices. The bound is
-        infinite if no distances meet the goal and the rules.
+        Returns all variables of the program, and a lower bound on the cost with these choices. If no distances are found
+        that meet the goal and the rules, the variables are None. If none exist, the bound is infinite.
         """
         program = self.program
         x = np.where(program.integral, choices, 0.0)
@@ -126,9 +129,9 @@ class LinearAim:
 
     @cached_property
     def _rows_to_keep(self) -> tuple[Floats, Floats, Floats]:
-        """Constraints ``rows @ x >= least`` of the scores and of rules on sums.
+        """Constraints ``rows @ x >= least`` for the goal and for rules on sums.
 
-        The third array holds the rounding error allowed in each constraint.
+        The arrays are ``rows``, ``least``, and the rounding error that is allowed in each constraint.
         """
         program, sums = self.program, self.program.size > 0
         rows = np.vstack([self.gains, -program.rows[sums]])
@@ -183,9 +186,8 @@ class LinearSearch:
     def solve(self, i: int, row: Floats, own_class: int, target: int, margin: float, deadline: float) -> Outcome:
         """Find the cheapest change of a row to the target class.
 
-        A target of -1 is any other class.
-
-        ``i`` is the position of the row in the limits.
+        A target of -1 stands for any other class. ``i`` is the index of the row in ``task.limits``, which holds the rules
+        for every row.
         """
         program = LinearProgram(self.task, i, row)
         scores = self.task.model.scores(row[None, :])[0]
@@ -277,10 +279,10 @@ class LinearSearch:
         return LinearConstraint(row[None, :], -np.inf, np.count_nonzero(taken) - 1)
 
     def _moves(self, program: LinearProgram, x: Floats) -> tuple[tuple[int, float], ...] | None:
-        """Return the changed columns and their new values.
+        """Return pairs of a changed column and its new value in a solution ``x``.
 
-        If rounding makes a sum exceed the limit of a rule, a new value is moved back by a few floating-point steps. Returns
-        None if no value can be moved back.
+        If rounding makes a sum exceed the upper limit of a rule, the new value of a number is adjusted slightly. Numbers on
+        a grid cannot be adjusted. Returns None if no changed number of the rule can be adjusted.
         """
         landings = dict(program.landings(x))
         numbers = {

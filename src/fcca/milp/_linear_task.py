@@ -28,7 +28,7 @@ class Task:
     observed : TrainingValues
         Values of the training rows.
     limits : Limits
-        Compiled rules.
+        Rules, compiled for the rows.
     lambda0, lambda1 : float
         Costs per changed feature, and per unit of distance.
     """
@@ -70,7 +70,7 @@ class Task:
 
     @cached_property
     def enterable(self) -> dict[int, list[int]]:
-        """For each column of categories, the codes that occur in the training rows."""
+        """For each column of categories, the known codes that occur in the training rows."""
         return {j: [int(c) for c in self.values(j) if 0 <= c < len(effect)] for j, effect in self.model.effects.items()}
 
     def unordered_price(self, j: int) -> float:

@@ -67,10 +67,10 @@ def cheapest_class(scores: Floats, own_class: int, target: int, towards: Callabl
     Parameters
     ----------
     scores : ndarray of shape (n_outputs,)
-        Scores of the unchanged row. The class with the highest score is tried first. The searches for the other classes
-        are shorter then, because they ignore changes that cost more than the best one so far.
+        Scores of the unchanged row. If the target is any other class, the class with the highest score is tried first. The
+        later searches can then ignore changes that cost more than the cheapest one so far.
     own_class, target : int
-        Predicted class and target class. A target of -1 is any other class.
+        Predicted class and target class. A target of -1 stands for any other class.
     towards : callable
         ``towards(k, cutoff)`` finds the cheapest change to class ``k``. It may ignore changes that cost more than
         ``cutoff``.
@@ -95,9 +95,8 @@ def cheapest_class(scores: Floats, own_class: int, target: int, towards: Callabl
 def rival_weights(n_outputs: int, target: int) -> Floats:
     """Return the matrix that turns scores into leads of the target.
 
-    There is one lead over each other class.
-
-    With a single score, the matrix has one entry: 1 if the target is the second class, otherwise -1.
+    It has one line per other class, which gives the target's score minus the score of that class. With a single score, the
+    matrix has one entry: 1 if the target is the second class, otherwise -1.
     """
     if n_outputs == 1:
         return np.array([[1.0 if target == 1 else -1.0]])
@@ -141,8 +140,8 @@ def solve_each(
 class Answers(NamedTuple):
     """Results of many rows as arrays, as the C++ core returns them.
 
-    ``feature``, ``landing`` and ``cut`` have one entry per changed feature (move). ``first_move`` says where the moves of
-    each row begin. The other arrays have one entry per row.
+    ``feature``, ``landing`` and ``cut`` have one entry per move, which is the change of one feature. ``first_move`` holds
+    the index of the first move of each row, and at its end the number of moves. The other arrays have one entry per row.
     """
 
     cost: Floats
@@ -160,7 +159,8 @@ class Answers(NamedTuple):
     def of(cls, outcomes: Sequence[Outcome], cuts: Callable[[Longs, Codes, Floats], Floats]) -> Answers:
         """Convert outcomes of rows to arrays.
 
-        ``cuts(point, feature, landing)`` returns the cut of every changed feature.
+        ``cuts(point, feature, landing)`` returns the array ``cut``. Its arguments are arrays with the position of the row,
+        the feature and the new value of each change.
         """
         moves = [move for outcome in outcomes for move in outcome.moves]
         n_moves = [len(outcome.moves) for outcome in outcomes]
@@ -199,9 +199,9 @@ class Answers(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[tuple[NDArray[np.intp], Answers]]) -> Answers:
-        """Concatenate results, and sort them by position.
+        """Concatenate results, and sort them by the positions of their rows.
 
-        Each part is a pair: the positions of its rows, and their results.
+        Each part is a pair of the positions of its rows and the results of these rows.
         """
         if len(parts) == 1:
             return parts[0][1]

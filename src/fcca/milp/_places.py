@@ -39,14 +39,14 @@ class Unit(NamedTuple):
     def among(self, wanted: Booleans) -> Unit:
         """Keep only some of the values that the unit can take (places).
 
-        ``wanted`` is a mask of places, which is True for the current one.
+        ``wanted`` is a mask of places. It must be True for the current place.
         """
         own = int(np.count_nonzero(wanted[: self.own]))
         return Unit(self.columns, self.values[wanted], self.cost[wanted], own, self.in_order)
 
     @property
     def nearness(self) -> Longs:
-        """The values that the unit can take (places), sorted by cost.
+        """Indices of the values that the unit can take (places), sorted by cost.
 
         Among equal costs, places near the current one come first.
         """
@@ -73,7 +73,7 @@ class Places:
 
     @cached_property
     def first(self) -> Longs:
-        """Number of the first place of each unit, then the total number.
+        """Index of the first place of each unit and, as the last entry, the number of places.
 
         A unit is a column or one-hot group. Its places are the values that it can take.
         """
@@ -81,37 +81,36 @@ class Places:
 
     @cached_property
     def owner(self) -> Longs:
-        """For each place (a value that a unit can take), its unit."""
+        """For each place (a value that a unit can take), the index of its unit."""
         return np.repeat(np.arange(len(self.units)), np.diff(self.first))
 
     @cached_property
     def cost(self) -> Floats:
-        """Cost of changing a unit to each value; 0 for its current one."""
+        """Cost of changing a unit to each of its places; 0 for its current place."""
         return np.concatenate([np.empty(0), *(unit.cost for unit in self.units)])
 
     @cached_property
     def own(self) -> Longs:
-        """For each unit, the number of its current value among all places."""
+        """For each unit, the index of its current value among all places."""
         return self.first[:-1] + np.array([unit.own for unit in self.units], dtype=np.int64)
 
     @cached_property
     def unit_of(self) -> dict[int, tuple[int, int]]:
-        """For each column that can change, its unit and position therein.
+        """For each column that can change, the index of its unit and its position in the unit.
 
-        A unit is a column alone or a one-hot group of columns.
+        A unit is a single column or a one-hot group of columns.
         """
         return {j: (u, at) for u, unit in enumerate(self.units) for at, j in enumerate(unit.columns)}
 
     def span(self, u: int) -> slice:
-        """Return the numbers of the values (places) of unit ``u``."""
+        """Return the indices of the values (places) of unit ``u``, as a slice."""
         return slice(int(self.first[u]), int(self.first[u + 1]))
 
     def held(self, j: int) -> tuple[Floats, slice | None]:
-        """Return the values of column ``j`` at the places of its unit.
+        """Return the values of column ``j`` at the places of its unit, and their indices.
 
-        Also returns the numbers of these places.
-
-        For a column that cannot change, the values are its current value alone, and the places are None.
+        The indices are a slice of all places. For a column that cannot change, the only value is the current one, and None
+        is returned in place of the indices.
         """
         if j not in self.unit_of:
             return self.x0[j : j + 1], None
@@ -121,12 +120,12 @@ class Places:
     def among(self, wanted: Booleans) -> Places:
         """Keep only some of the values that the units can take (places).
 
-        ``wanted`` is a mask of places, which is True for the current ones.
+        ``wanted`` is a mask of places. It must be True for the current place of each unit.
         """
         return Places(self.x0, tuple(unit.among(wanted[self.span(u)]) for u, unit in enumerate(self.units)))
 
     def row(self, chosen: Longs) -> Floats:
-        """Return the changed row, given the chosen place of each unit."""
+        """Return the changed row, given the index of the chosen place of each unit."""
         x = self.x0.copy()
         for unit, place in zip(self.units, chosen - self.first[:-1], strict=True):
             if place != unit.own:
@@ -134,7 +133,7 @@ class Places:
         return x
 
     def total(self, chosen: Longs) -> float:
-        """Compute the cost of a change, given the chosen place of each unit."""
+        """Compute the cost of a change, given the index of the chosen place of each unit."""
         return float(sum(self.cost[chosen].tolist()))
 
 
@@ -150,9 +149,10 @@ class PlaceFinder:
     lambdas : tuple of float
         Costs per changed feature, per unit of distance and per squared unit of distance.
     limits : Limits
-        Compiled rules.
+        Rules, compiled for the rows.
     training : TrainingValues
-        Used for the medians near which missing numbers are filled in, and for the one-hot patterns that occur.
+        Values of the training rows. Missing numbers are filled in near their medians. A one-hot group can
+        take only patterns that occur in the training rows.
     """
 
     cells: Cells
@@ -217,10 +217,13 @@ class PlaceFinder:
     def landings(self, i: int, j: int, x0: float) -> Floats:
         """Compute the value that a number takes in each cell of column ``j`` (landing).
 
-        It is the training value in the cell that is nearest to x0. In a cell without training values, it is the middle of
-        the part within the range of the data and the bounds of rules. If the bounds exclude the nearest value, it is the
-        nearest allowed bound behind that value, or the middle. On a grid, it is the grid value nearest to x0. A missing
-        value is filled in as close to the median as the cell and the bounds allow. A cell that cannot be reached gets NaN.
+        The allowed part of a cell is the part within the range of the data and the bounds of rules. The landing is the
+        training value in the cell that is nearest to ``x0``. If this value lies before the allowed part, as seen from
+        ``x0``, the landing is the near end of that part. If it lies behind the allowed part, or if the cell has no training
+        values, the landing is the middle of the allowed part.
+
+        On a grid, the landing is the allowed grid value nearest to ``x0``. A missing value is filled in as close to the
+        median as possible. A cell that cannot be reached gets NaN.
         """
         limits, missing = self.limits, bool(np.isnan(x0))
         cuts = self.cells.cuts_of(j)
@@ -281,7 +284,8 @@ class PlaceFinder:
     def _switches(self, group: tuple[int, ...], held: Floats, stays: Booleans) -> Unit:
         """Return the one-hot patterns that a group can take, with costs.
 
-        A pattern is left out if it would change a frozen or missing column of the group.
+        A pattern is left out if it would change a column of the group that is missing or that a rule fixes. ``stays`` is a
+        mask of the fixed columns.
         """
         patterns = np.eye(len(group))
         changes = patterns != held

@@ -26,12 +26,10 @@ ROOM = 1e-4
 
 
 class SumRow(NamedTuple):
-    """The constraint for a rule on a sum of columns.
-
-    It is ``values @ places + relief * extra <= most``.
+    """The constraint ``values @ places + relief * extra <= most`` for a rule on a sum.
 
     ``places`` are the indicators of the places. ``extra`` is a variable that relaxes the constraint if the row breaks the
-    rule before any change. It can be 1 only if all units in ``stays`` keep their current values, otherwise it is 0.
+    rule before any change. ``extra`` can be 1 only if all units in ``stays`` keep their current values, otherwise it is 0.
     """
 
     values: Floats
@@ -47,7 +45,7 @@ class RulesBetween:
     Attributes
     ----------
     limits : Limits
-        Compiled rules.
+        Rules, compiled for the rows.
     sums : tuple of SumRow
         The constraints for rules on sums, which :meth:`of` adds for one row.
     """
@@ -61,11 +59,9 @@ class RulesBetween:
         return self.limits.columns_between
 
     def broken(self, x0: Floats, x: Floats, n_changes: int) -> tuple[int, ...] | None:
-        """Return the columns of the first rule that a change breaks.
+        """Return the columns of the first rule that a change breaks; None if it breaks none.
 
-        Returns None if it breaks no rule.
-
-        For MaxChanges, these are all changed columns.
+        If the rule is ``MaxChanges``, all changed columns are returned.
 
         Parameters
         ----------
@@ -106,7 +102,7 @@ class RulesBetween:
         """Return all rules as constraints ``matrix @ places + others @ extra <= most``.
 
         Returns ``matrix``, ``others`` and ``most``. ``places`` has one indicator per place (a value that a column can
-        take), which is 1 if the column has this value. ``extra`` are variables that relax constraints on sums.
+        take), which is 1 if the column has this value. ``extra`` holds variables that relax constraints on sums.
         """
         is_move = np.ones(len(places.cost))
         is_move[places.own] = 0.0
@@ -134,17 +130,17 @@ class RulesBetween:
 
 
 def _goes(before: float, after: float, rises: bool) -> bool:
-    """Return True if a value rises, or falls if ``rises`` is False.
+    """Return True if a value rises or, with ``rises=False``, if it falls.
 
-    The result is False if one of the two values is missing.
+    The result is False if ``before`` or ``after`` is missing.
     """
     return bool(after > before if rises else after < before)
 
 
 def _moving(places: Places, j: int, rises: bool) -> Floats:
-    """Mark the values (places) at which column ``j`` has risen, or fallen.
+    """Mark the values (places) of column ``j`` that are above its current value.
 
-    These places get 1, all others 0.
+    These places get 1, all others 0. If ``rises`` is False, values below the current one are marked instead.
     """
     found = np.zeros(len(places.cost))
     value, span = places.held(j)
@@ -155,13 +151,11 @@ def _moving(places: Places, j: int, rises: bool) -> Floats:
 
 
 def _sum_row(rule: LinearRule, places: Places) -> SumRow | None:
-    """Build the constraint for one rule on a sum.
-
-    Returns None if no change can break the rule.
+    """Build the constraint for one rule on a sum; None if no change can break the rule.
 
     The rule applies if one of its columns changes and none of them is missing. If the unchanged row satisfies the rule, the
     constraint always applies. If the unchanged row breaks the rule, an extra variable relaxes the constraint as long as
-    no column of the rule changes. A missing value relaxes it completely until the value is filled in.
+    no column of the rule changes. A missing value lifts the constraint until the value is filled in.
     """
     values, own_sum, largest = np.zeros(len(places.cost)), 0.0, 0.0
     units, missing = [], []

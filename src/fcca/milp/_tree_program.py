@@ -2,9 +2,9 @@
 
 A unit is a column or a one-hot group, and its places are the values that it can take (see ``_places.py``). The places of a
 number are ordered. Between two neighbours there is a step with one binary variable: 1 if the number has changed at least
-that far from its current place. For categories and groups, every place except the current one has a binary variable. It is
-also called a step. The indicator of a place, which is 1 if the unit is at the place, is a sum of these variables and a
-constant. So is the indicator of an interval of places, with one or two terms.
+that far from its current place. For categories and groups, every place except the current one has a binary variable, which
+is also called a step. The indicator of a place is 1 if the unit is at the place. It is a sum of these variables, with
+signs, and a constant. The indicator of an interval of places is also such a sum, with one or two terms.
 
 Every leaf that the row can reach has one variable, which is 1 if the row is in the leaf. This variable may be continuous,
 because the places determine it. For each tree and each set of places that bounds some of its leaves, there is one
@@ -39,9 +39,9 @@ MOST_ENTRIES = 200_000_000  # leaves times places; larger programs are hopeless 
 
 
 class Trees:
-    """The trees of a model, evaluated with the original values and not with cells.
+    """The trees of a model, evaluated with the values of a row and not with cells.
 
-    So the results do not depend on the conversion of values to cells, which the core uses.
+    So the results do not depend on the conversion of values to cells in the C++ core.
     """
 
     def __init__(self, model: TreeEnsemble) -> None:
@@ -137,9 +137,9 @@ class Trees:
 
 @dataclass(frozen=True)
 class Reach:
-    """The values that a row's columns can take, and reachable leaves.
+    """The leaves that a row can reach, and the values that lead to them.
 
-    These values are called places (see ``_places.py``).
+    The values that the columns of the row can take are called places (see ``_places.py``).
     """
 
     places: Places
@@ -161,15 +161,14 @@ class Reach:
         return self.among(self.places.cost <= cost)
 
     def of_trees(self, wanted: Booleans) -> Reach:
-        """Keep only the leaves where the mask ``wanted`` is True."""
+        """Keep only some of the leaves. ``wanted`` is a mask of the leaves."""
         return Reach(self.places, self.leaf[wanted], self.tree[wanted], self.mask[wanted])
 
     def without_doubles(self, kept: frozenset[int]) -> Reach:
         """Keep only the cheapest of the values that lead to the same leaves.
 
-        The values that a column or one-hot group (unit) can take are called places.
-
-        Units with columns in ``kept`` keep all places.
+        The values that a column or one-hot group (unit) can take are called places. Units with a column in ``kept`` keep
+        all of their places.
         """
         wanted = np.ones(len(self.places.cost), dtype=bool)
         for u, unit in enumerate(self.places.units):
@@ -182,15 +181,15 @@ class Reach:
     def hits(self, chosen: Longs) -> Booleans:
         """Return a mask of the leaves that a changed row is in.
 
-        ``chosen`` is the value (place) that each column or one-hot group takes.
+        ``chosen`` holds the index of the value (place) that each column or one-hot group takes.
         """
         inside: Booleans = np.all(self.mask[:, chosen], axis=1)
         return inside
 
     def same_leaves(self, chosen: Longs) -> Booleans:
-        """Return a mask of the values (places) that keep the row in its leaves.
+        """Return a mask of the values (places) that keep a changed row in its leaves.
 
-        ``chosen`` is the value (place) that each column or one-hot group has now.
+        ``chosen`` holds the index of the value (place) that each column or one-hot group of this row has.
         """
         together: Booleans = np.all(self.mask[self.hits(chosen)], axis=0)
         return together
@@ -198,9 +197,8 @@ class Reach:
     def after_one_move(self, chosen: Longs, shares: Floats) -> Floats:
         """Sum the leaf values after one change, for every possible change.
 
-        A change moves one column or one-hot group (unit) to one of the values that it can take (places).
-
-        ``chosen`` is the place of each unit before the move. ``shares`` are the leaf values.
+        A change gives one column or one-hot group (unit) another of the values that it can take (places). ``chosen`` holds
+        the index of the place of each unit before the change. ``shares`` holds the values of all leaves.
         """
         outside = ~self.mask[:, chosen]
         others_inside = (outside.sum(axis=1)[:, None] - outside) == 0
@@ -225,8 +223,8 @@ class ProgramRows(NamedTuple):
 class TreeProgram:
     """The mixed-integer program for one row and one target class.
 
-    It minimises ``price @ steps``. The variables are the steps (changes from one place to the next), the leaves and the
-    extra variables of rules. All are between 0 and 1.
+    It minimizes ``price @ steps``. The variables are the steps, the leaves and the extra variables of rules. All are between
+    0 and 1. The text at the top of this module explains steps and places.
     """
 
     reach: Reach
@@ -238,7 +236,8 @@ class TreeProgram:
     def place(self) -> tuple[csr_array, Floats]:
         """Matrix and constant that compute the indicators of places from steps.
 
-        A place is a value that a column can take. Its indicator ``matrix @ steps + constant`` is 1 if the column has it.
+        A place is a value that a column can take. The indicators are ``matrix @ steps + constant``. An indicator is 1 if the
+        column has this value.
         """
         return _places_by_steps(self.reach.places.units)
 
@@ -259,7 +258,7 @@ class TreeProgram:
         return price
 
     def chosen(self, taken: Booleans) -> Longs:
-        """Return the value (place) of each column or group, given the steps taken.
+        """Return the index of the place of each column or group, given the steps taken.
 
         ``taken`` is a mask of the steps, which are the binary variables of the program.
         """
@@ -270,10 +269,8 @@ class TreeProgram:
     def about_places(self, matrix: csr_array, least: Floats, most: Floats, others: csr_array | None = None) -> ProgramRows:
         """Convert constraints on places to constraints on the variables.
 
-        A place is a value that a column can take; its indicator is 1 if the column has this value. ``matrix`` holds the
-        coefficients of the indicators.
-
-        ``others`` are the coefficients of the leaves and of the extra variables of rules.
+        A place is a value that a column can take. Its indicator is 1 if the column has this value. ``matrix`` holds the
+        coefficients of the indicators. ``others`` holds the coefficients of the leaves and of the extra variables of rules.
         """
         by_step, constant = self.place
         steps = csr_array(matrix @ by_step)
@@ -286,7 +283,7 @@ class TreeProgram:
 
     @cached_property
     def rows(self) -> ProgramRows:
-        """All constraints except that the target class must win."""
+        """All constraints, except the one that the target class must win."""
         return _stacked(self._at_places(), self._one_leaf_per_tree(), self._leaves_at_places(), self._rules_kept())
 
     def _at_places(self) -> ProgramRows:
@@ -335,11 +332,9 @@ class TreeProgram:
         return self.about_places(matrix, np.full(len(most), -np.inf), most, others)
 
     def not_all_of(self, wanted: Booleans, units: Longs) -> ProgramRows:
-        """Build the constraint that not all ``units`` are at ``wanted`` places.
+        """Build the constraint that at least one of ``units`` is at no ``wanted`` place.
 
-        A unit is a column or one-hot group, and a place is a value that it can take.
-
-        ``wanted`` is a mask of places.
+        A unit is a column or one-hot group, and a place is a value that it can take. ``wanted`` is a mask of places.
         """
         inside = wanted & np.isin(self.reach.places.owner, units)
         least, most = np.array([-np.inf]), np.array([len(units) - 1.0])
@@ -347,12 +342,10 @@ class TreeProgram:
 
 
 def _places_by_steps(units: tuple[Unit, ...]) -> tuple[csr_array, Floats]:
-    """Return the matrix and constant that compute indicators from steps.
+    """Return the matrix and constant that compute indicators of places from steps.
 
-    A place is a value that a column or one-hot group (unit) can take. Its indicator ``matrix @ steps + constant`` is 1 if
-    the unit has this value.
-
-    The constant is 1 for the current place of a unit, and 0 for its other places.
+    A place is a value that a column or one-hot group (unit) can take. The indicators are ``matrix @ steps + constant``. An
+    indicator is 1 if the unit has this value. The constant is 1 for the current place of a unit, and 0 for its other places.
     """
     row, column, value, constant = [], [], [], []
     n_rows = n_columns = 0
@@ -379,11 +372,10 @@ def _places_by_steps(units: tuple[Unit, ...]) -> tuple[csr_array, Floats]:
 
 
 def _alike(mask: Booleans, in_order: bool) -> Longs:
-    """Number the values (places) of a column by the leaves they lead to.
+    """Group the values (places) of a column or one-hot group by the leaves they lead to.
 
-    Places that lead to the same leaves get the same number.
-
-    ``mask`` says, for each leaf and place, whether the leaf can be reached at the place.
+    Return the group of each place, as a whole number. Places in the same group lead to the same leaves. ``mask`` is True
+    where a leaf (row) can be reached at a place (column). ``in_order`` is True for the places of a number.
     """
     if in_order:  # then equal places are neighbours
         return np.append(0, np.cumsum((mask[:, 1:] != mask[:, :-1]).any(axis=0)))
@@ -393,8 +385,8 @@ def _alike(mask: Booleans, in_order: bool) -> Longs:
 def _bounding_sets(inside: Booleans, in_order: bool) -> Booleans:
     """Return the sets of values (places) that bound the leaves of a tree.
 
-    ``inside`` says, for each leaf and place, whether the leaf can be reached at the place. The places of each leaf are an
-    intersection of the returned sets.
+    ``inside`` is True where a leaf (row) can be reached at a place (column). ``in_order`` is True for the places of a
+    number. Each returned set is a mask of the places. The places of each leaf are an intersection of these sets.
     """
     if not in_order:
         sets = np.unique(inside, axis=0)
@@ -420,7 +412,7 @@ def _stacked(*parts: ProgramRows) -> ProgramRows:
 def program_for(trees: Trees, reach: Reach, weights: Floats, needed: Floats, rules: RulesBetween) -> TreeProgram | None:
     """Build the program with the goal ``weights @ scores >= needed``.
 
-    Returns None if even the leaves with the best values do not meet the goal.
+    Returns None if even the leaves with the best values do not meet the goal, or if no change affects the goal.
     """
     gains = trees.shares[reach.leaf] @ weights.T
     first = np.searchsorted(reach.tree, np.arange(len(trees.model.roots)))

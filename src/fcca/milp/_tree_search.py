@@ -1,18 +1,18 @@
 """Counterfactuals of tree ensembles by mixed-integer programs, without the core.
 
-HiGHS accepts constraints that are violated by 1e-6 and integers that are off by 1e-6, and it stops at a gap of 1e-6, all
-absolute. So constraints and objective are scaled up. That alone proves nothing. Therefore every solution of HiGHS is
-rounded: each column or one-hot group gets one of the values that it can take (places, see ``_places.py``). The score, the
-cost and the rules of the rounded solution are recomputed in float64. Then this solution is forbidden by an additional
-constraint, and HiGHS runs again, until its lower bound reaches the cheapest solution found. Similar solutions are forbidden
-together:
+HiGHS has absolute tolerances of 1e-6: for violated constraints, for integers and for the gap at which it stops. So
+constraints and objective are scaled up. That alone proves nothing. Therefore every solution of HiGHS is rounded: each column
+or one-hot group gets one of the values that it can take (places, see ``_places.py``). The score, the cost and the rules of
+the rounded solution are recomputed in float64. Then this solution is forbidden by an additional constraint, and HiGHS runs
+again, until its lower bound reaches the cheapest solution found. Similar solutions are forbidden together:
 
-- if the solution misses the margin: all solutions in the same leaves, because they miss the margin too;
+- if the solution misses the margin: all solutions in the same leaves, because they have the same score;
 - if it breaks a rule: all solutions with the same values in the columns of that rule;
 - otherwise: all solutions in the same leaves with the same values in columns of rules between columns. The cheapest of
   them is kept.
 
-So the lower bound on all solutions that are not forbidden, and the cheapest solution found, make a proof.
+At the end, all forbidden solutions have been checked, and the cheapest valid one is known. No other solution costs less than
+the lower bound. So the cheapest solution found is proven optimal.
 """
 
 from __future__ import annotations
@@ -91,13 +91,14 @@ class TreeSearch:
     def reach(self, i: int, row: Floats) -> Reach | None:
         """Find the leaves that changes of a row can reach.
 
-        ``i`` is the position of the row in the limits. Returns None if there are too many leaves for a program.
+        ``i`` is the index of the row in ``finder.limits``, which holds the rules for every row. Returns None if there are
+        too many leaves for a program.
         """
         reach = self.trees.reach(self.finder.of(i, row))
         return None if reach is None else reach.without_doubles(self.rules.columns)
 
     def solve(self, reach: Reach, own_class: int, target: int, margin: float, deadline: float) -> Outcome:
-        """Find the cheapest change to the target class; -1 is any other class."""
+        """Find the cheapest change to the target class; -1 stands for any other class."""
         scores = self.trees.scores(reach.places.x0[None, :])[0]
         return cheapest_class(
             scores,
@@ -159,9 +160,9 @@ class TreeSearch:
     def _judged(self, program: TreeProgram, aim: TreeAim, chosen: Longs) -> tuple[Longs | None, ProgramRows]:
         """Check a solution of HiGHS, and all solutions that are similar to it.
 
-        The text at the top of this module says which solutions are similar. ``chosen`` is the value (place) that each
-        column or one-hot group takes. Returns the cheapest valid solution or None, and a constraint that forbids all these
-        solutions.
+        The text at the top of this module says which solutions are similar. ``chosen`` holds the index of the value (place)
+        that each column or one-hot group takes. Returns the cheapest valid solution among them, or None, and a constraint
+        that forbids all of them.
         """
         places, alike = program.reach.places, program.reach.same_leaves(chosen)
         row = places.row(chosen)
@@ -183,7 +184,7 @@ class TreeSearch:
         )
 
     def _broken(self, places: Places, chosen: Longs) -> tuple[int, ...] | None:
-        """Return the columns of a broken rule; None if none is broken."""
+        """Return the columns of the first rule that a solution breaks; None if it breaks none."""
         return self.rules.broken(places.x0, places.row(chosen), int(np.count_nonzero(chosen != places.own)))
 
     # --- solutions without HiGHS ------------------------------------------------------------------------------------------
@@ -216,7 +217,8 @@ class TreeSearch:
     def _pulled_back(self, aim: TreeAim, places: Places, chosen: Longs) -> Longs:
         """Reduce the cost of a valid solution, one changed unit at a time.
 
-        A unit is a column or a one-hot group. It gets its cheapest value with which the row still meets the goal and rules.
+        A unit is a column or a one-hot group. It gets the cheapest value with which the row still meets the goal and obeys
+        the rules.
         """
         chosen = chosen.copy()
         for u in np.flatnonzero(chosen != places.own):
@@ -231,7 +233,7 @@ class TreeSearch:
 def _offer(best: Outcome, places: Places, chosen: Longs) -> None:
     """Store a solution in ``best`` if it is the cheapest so far.
 
-    ``chosen`` is the value (place) that each column or one-hot group takes.
+    ``chosen`` holds the index of the value (place) that each column or one-hot group takes.
     """
     cost = places.total(chosen)
     if cost < best.cost:
@@ -300,11 +302,11 @@ def solve_milp(
     cells : Cells
         The cells between the cuts of the model and of the rules. They must have observed the training rows.
     rows : ndarray of shape (n_rows, n_features)
-        A table that contains the rows to change. Missing values are NaN, in columns of categories too.
+        A table that contains the rows to change. A missing value is NaN, also in a column of categories.
     points : ndarray of shape (n_points,)
-        Positions of the rows to change.
+        Positions of the rows to change in ``rows``.
     own_class, target : ndarray of shape (n_points,)
-        Predicted class and target class, as positions in ``model.classes``. A target of -1 is any other class.
+        Predicted class and target class, as indices in ``model.classes``. A target of -1 stands for any other class.
     margin : ndarray of shape (n_points,)
         Score margin by which the target must win.
     lambda0, lambda1, lambda2 : float
@@ -321,7 +323,8 @@ def solve_milp(
     Returns
     -------
     Answers
-        The cut of a changed number is the one crossed last. It is NaN for categories, filled-in values and one-hot groups.
+        The results of all rows. The cut of a changed number is the last one that it crosses. It is NaN for categories,
+        filled-in values and one-hot groups.
     """
     lambdas = (lambda0, lambda1, lambda2)
     finder = PlaceFinder(cells, lambdas, Limits() if limits is None else limits, training or TrainingValues())
