@@ -56,10 +56,10 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         than "error". Otherwise, None stands for "labels".
     n_thresholds : int or "auto", default=None
         Number of thresholds that the tree may use; None for all thresholds that the discretizer keeps. An
-        :class:`~fcca.selection.OptimalSelection` chooses those with the smallest inconsistency, with proof. "auto" stands
-        for the smallest number up to 16 whose tree is no worse than the tree on all thresholds, by cross-validation. If the
-        trees of all these numbers are worse, all thresholds are used. The search stops after 2,000 branches. For another
-        limit or for constraints, give the discretizer a selection without a number of thresholds, such as
+        :class:`~fcca.selection.OptimalSelection` chooses the thresholds with the smallest inconsistency, with proof. "auto"
+        stands for the smallest number up to 16 whose tree is no worse than the tree on all thresholds, by cross-validation.
+        If the trees of all these numbers are worse, all thresholds are used. The search stops after 2,000 branches. For
+        another limit or for constraints, give the discretizer a selection without a number of thresholds, such as
         ``OptimalSelection(time_limit=60, forbid=["age"])``.
     preset : {"paper"}, default=None
         "paper" is the method as published. The discretizer gets ``preset="paper"`` unless it has another preset. The
@@ -230,7 +230,10 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return discretizer, tree
 
     def _limits_of_selection(self, discretizer: Any) -> OptimalSelection:
-        """Return a copy of the discretizer's selection, or a new selection with a limited search."""
+        """Return a copy of the discretizer's selection.
+
+        If the discretizer has none, return a new selection with a limited search.
+        """
         check_selects(discretizer)
         own = discretizer.selection
         if own is None:

@@ -1,4 +1,4 @@
-"""Limits: rules compiled into arrays for the searches.
+"""Limits: rules compiled into arrays that the searches use.
 
 The arrays hold bounds, costs and grids.
 """
@@ -124,7 +124,7 @@ class Limits:
 def limits_for(limits: Limits | None, points: NDArray[np.integer[Any]], frozen: Bools | None = None) -> Limits | None:
     """Return the limits of the points at the positions ``points``.
 
-    ``frozen`` marks values that may not change, in addition to those that the limits freeze.
+    ``frozen`` marks further values that may not change, in addition to ``limits.frozen``.
     """
     if limits is None:
         return None if frozen is None else Limits(frozen=frozen)

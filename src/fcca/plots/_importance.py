@@ -31,10 +31,10 @@ class CounterfactualImportanceDisplay(Display):
     Parameters
     ----------
     importance : DataFrame
-        One row per column of the table, sorted from often to seldom changed. ``feature``: name of the column. ``moved``:
+        One row per column of the table, sorted by ``moved`` from large to small. ``feature``: name of the column. ``moved``:
         weight of the proven counterfactuals that change it. ``share``: their share of all proven counterfactuals.
-        ``crossings``: how often its conditions are crossed. ``thresholds`` and ``kept``: number of its thresholds that were
-        found, and kept.
+        ``crossings``: how often its conditions are crossed. ``thresholds``: number of thresholds found on it. ``kept``:
+        number of these thresholds that are kept.
     n_counterfactuals : float
         Weight of all proven counterfactuals.
     max_features : int, default=20

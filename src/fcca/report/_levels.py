@@ -44,7 +44,7 @@ class Level:
     held_out : dict or None
         The same rates on the held-out rows; None if there are none.
     quality : Quality
-        Accuracy and other figures of the tree, of CART, of the most frequent class and of the black box.
+        Accuracy and other measures of the tree, of CART, of the most frequent class and of the black box.
     is_own : bool
         Whether this is the tree of the classifier that the report is about.
     """
@@ -193,7 +193,7 @@ def tree_document(
 
 
 def quality_document(quality: Quality) -> dict[str, Any]:
-    """Return the figures of a tree and of CART as JSON data for the page.
+    """Return the quality of a tree and of CART as JSON data for the page.
 
     ``verdict`` is a warning if the tree is no better than the most frequent class, and None otherwise.
     """
