@@ -130,8 +130,8 @@ def margin_effect(
           counterfactual. ``unproven``: number of solved rows whose search was stopped by a time limit. ``infeasible``:
           number of rows proven to have no counterfactual. ``unknown``: number of all other rows.
         - ``mean_cost``, ``median_cost``: cost over the solved rows. ``mean_changes``: mean number of changed columns.
-        - ``holds_resampled``: share of the predictions for the changed rows that are the new class, by the classifiers
-          refitted on samples. ``holds_reseeded``: the same share for the classifiers refitted with new seeds.
+        - ``holds_resampled``: how often the classifiers refitted on samples predict the new class for a changed row, as a
+          share. ``holds_reseeded``: the same share for the classifiers refitted with new seeds.
           ``holds_noisy``: the same share for the given classifier, after random errors were added to the changed rows.
 
         Values that were not measured are NaN. ``holds_reseeded`` is NaN for a classifier without a ``random_state``.

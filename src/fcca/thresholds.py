@@ -258,10 +258,7 @@ class ThresholdTable:
     def from_sets(
         cls, feature_names: Sequence[str], asked: Sequence[tuple[int, Sequence[Any] | None]], columns: Columns
     ) -> ThresholdTable:
-        """Build a table of sets and ``is missing`` conditions; every count is 1.
-
-        Each entry of ``asked`` is a column position with the categories of the set, or with None for ``is missing``.
-        """
+        """Build a table from pairs (column position, categories or None for ``is missing``); every count is 1."""
         kind = ["missing" if labels is None else "set" for _, labels in asked]
         feature, labels = [j for j, _ in asked], [labels for _, labels in asked]
         nothing, ones = np.full(len(asked), np.nan), np.ones(len(asked))

@@ -113,7 +113,7 @@ class FoldTrees:
     def line(self, thresholds: ThresholdTable, B: NDArray[np.int8], B_test: NDArray[np.int8]) -> dict[str, float]:
         """Fit a tree on binary columns, and return its measurements.
 
-        They form one row of the result of ``granularity_path`` or ``selection_path``.
+        The measurements form one row of the result of ``granularity_path`` or ``selection_path``.
 
         Parameters
         ----------
