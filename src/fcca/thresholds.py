@@ -232,8 +232,8 @@ class ThresholdTable:
         Parameters
         ----------
         conditions : sequence of tuple
-            ``(column, threshold)`` for ``column > threshold``, ``(column, {category, …})``, or ``(column, None)`` for
-            ``is missing``.
+            ``(column, threshold)`` for ``column > threshold``, ``(column, {category, …})`` for a set of categories, or
+            ``(column, None)`` for ``is missing``.
         feature_names : sequence of str, or data frame
             The names of all columns, or a data frame with these columns. Sets of categories need the data frame.
         """

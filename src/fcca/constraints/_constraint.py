@@ -28,7 +28,7 @@ class Violation(NamedTuple):
     Attributes
     ----------
     columns : list of int
-        Positions of the rule's columns. A counterfactual breaks the rule only if it changes one of these columns.
+        Positions of the rule's columns. Only counterfactuals that change one of these columns break the rule.
     rows : ndarray of shape (n_rows,)
         True for rows that break the rule.
     why : callable

@@ -19,7 +19,7 @@ Bools = NDArray[np.bool_]
 class LinearRule:
     """The rule ``Σ coefficient · x <= upper``.
 
-    Coefficients are given by column position. A search applies the rule to a row only if it changes one of these columns.
+    Coefficients are given by column position. It restricts only counterfactuals that change one of these columns.
     """
 
     coefficients: dict[int, float]
@@ -28,7 +28,11 @@ class LinearRule:
 
 @dataclass(frozen=True)
 class Implication:
-    """If column ``feature`` rises (or falls), column ``then_feature`` must rise (or fall)."""
+    """The rule that one column must rise or fall if another does.
+
+    If column ``feature`` rises (falls if ``rises`` is False), column ``then_feature`` must rise (fall if ``then_rises`` is
+    False). Columns are given by position.
+    """
 
     feature: int
     rises: bool

@@ -145,7 +145,8 @@ class GroupRecourse:
     def _by_group(self, part: str, whole: str, share: str | None = None) -> str:
         """Describe a count of each group, such as ``woman 3 of 10 (30%), man 1 of 5 (20%)``.
 
-        ``part``, ``whole`` and ``share`` are names of columns in ``groups``: here those of 3, 10 and 30%.
+        ``part``, ``whole`` and ``share`` are names of columns in ``groups``. In the example, these columns hold 3, 10 and
+        30% for ``woman``.
         """
         return ", ".join(
             f"{printable(group)} {line[part]:,} of {line[whole]:,}{f' ({line[share]:.0%})' if share else ''}"
@@ -198,9 +199,10 @@ def recourse_by_group(
 ) -> GroupRecourse:
     """Compare groups by the cheapest changes that lead to the favourable prediction.
 
-    For each row with an unfavourable prediction, changes are searched in three ways. First under the rules, to measure the
-    cost. Then without any rule, to see whether the cheapest change includes the sensitive column. Last, only the sensitive
-    column may change, at any cost. A classifier that would grant a woman the loan if she were a man may be biased.
+    For each row with an unfavourable prediction, changes are searched in three ways. The first search obeys the rules and
+    measures the cost. The second search applies no rule and shows whether the cheapest change includes the sensitive column.
+    In the third search, only the sensitive column may change, at any cost. A classifier that would grant a woman the loan if
+    she were a man may be biased.
 
     Parameters
     ----------

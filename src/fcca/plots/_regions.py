@@ -43,7 +43,7 @@ class RegionAxis:
     name : str
         Name of the column.
     edges : ndarray of shape (n_cells + 1,)
-        Positions of the borders between the cells.
+        Positions of the borders of the cells on the axis.
     values : ndarray of shape (n_cells,)
         A value of the column in each cell: a code for a category, NaN for missing values.
     categories : tuple or None

@@ -292,7 +292,7 @@ def numbers(values: Any) -> list[float | int | None]:
 
 
 def shown_text(text: str) -> str:
-    """Escape the text of a condition for display, and write its threshold as in 10,900."""
+    """Escape the text of a condition, and add thousands separators, as in 10,900."""
     return safe_text(LAST_NUMBER.sub(lambda found: f"{found[1]}{int(found[2]):,}", printable(text)))
 
 

@@ -81,7 +81,7 @@ def bootstrap(
     Returns
     -------
     Stability
-        For each threshold, how often it was found again, and how far the matching thresholds are away.
+        For each threshold, how often it was found again, and its distance to the nearest threshold of the samples.
 
     Raises
     ------

@@ -32,7 +32,7 @@ NO_PREDICTION = "no prediction: not seen before"
 
 @dataclass(frozen=True)
 class BinShares:
-    """How many old rows and new rows lie in each bin, and how much they differ.
+    """Weights of the old and new rows in each bin, and their drift.
 
     Attributes
     ----------
@@ -328,7 +328,7 @@ def drift(
 
 
 def _source(given: Any) -> tuple[ThresholdTable, FCCAClassifier | None]:
-    """Return the thresholds of the given object, and the classifier if it is one."""
+    """Return the thresholds of the given object, and the object itself if it is a classifier."""
     tree = None
     if isinstance(given, ThresholdTable):
         table = given
