@@ -247,7 +247,7 @@ def _refitted(
 
 
 def _unfitted(estimator: Any) -> tuple[Any, float | None]:
-    """Return an unfitted copy of the classifier, and its decision threshold; None if it has none."""
+    """Return an unfitted copy of the classifier, and its decision threshold or None."""
     threshold = None
     while isinstance(estimator, (FrozenEstimator, DecidedAt)):
         if isinstance(estimator, DecidedAt) and threshold is None:

@@ -19,7 +19,7 @@ Bools = NDArray[np.bool_]
 class LinearRule:
     """The rule ``Σ coefficient · x <= upper``.
 
-    Coefficients are given by column position. It restricts only counterfactuals that change one of these columns.
+    Coefficients are given by column position. The rule restricts only counterfactuals that change one of these columns.
     """
 
     coefficients: dict[int, float]

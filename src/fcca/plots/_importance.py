@@ -66,7 +66,7 @@ class CounterfactualImportanceDisplay(Display):
     def from_estimator(
         cls, estimator: Any, *, sample_weight: ArrayLike | None = None, max_features: int = 20, ax: Any = None
     ) -> Self:
-        """Count how often the counterfactuals of an estimator change each column, and draw it.
+        """Count how often counterfactuals change each column, and draw the counts.
 
         Parameters
         ----------

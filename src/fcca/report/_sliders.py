@@ -117,7 +117,7 @@ def _granularity(inputs: ReportInput) -> float:
 
 
 def _by_frequency(inputs: ReportInput, Q: Sequence[float]) -> list[SliderStep]:
-    """Return the positions of the granularity slider, with the thresholds that each of them keeps.
+    """Return the positions of the granularity slider, with the thresholds kept at each.
 
     The granularity of the classifier is always included.
     """
