@@ -28,7 +28,7 @@ def _row_groups(B: Any) -> NDArray[np.int64]:
 def compression_rate(B: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Compute the share of rows that are equal to an earlier row.
 
-    It is ``1 - number of distinct rows / number of rows``.
+    This share is ``1 - number of distinct rows / number of rows``.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def fidelity(surrogate: ArrayLike, target: ArrayLike, sample_weight: ArrayLike |
     Parameters
     ----------
     surrogate : array-like of shape (n_rows,)
-        Classes that the surrogate predicts, for example a small tree.
+        Classes that the surrogate, for example a small tree, predicts.
     target : array-like of shape (n_rows,)
         Classes that the black box predicts for the same rows.
     sample_weight : array-like of shape (n_rows,), optional

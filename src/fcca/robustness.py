@@ -31,12 +31,12 @@ ROWS_AT_ONCE = 65_536
 def share_margin(classifier: Any, X: Any, share: float | str) -> float:
     """Convert a share such as 10 % into a margin in units of the classifier's scores.
 
-    A margin is the difference of score by which a counterfactual must win. The scores of forests and voting classifiers are
-    shares of votes or averaged probabilities. For them, the margin is a share of the votes: with "10%", the new class leads
-    by a tenth of the votes, such as 55 to 45 for two classes. The scores of boosting and linear models have no fixed range.
-    For them, the margin is a share of the distance between the 5th and the 95th percentile of the scores on X. If there is
-    one score per class, this distance is computed for the lead of each class over the best other class. The mean over the
-    classes is used.
+    A margin is the difference of score by which the new class of a counterfactual must win. The scores of forests and voting
+    classifiers are shares of votes or averaged probabilities. For them, the margin is a share of the votes: with "10%", the
+    new class leads by a tenth of the votes, such as 55 to 45 for two classes. The scores of boosting and linear models have
+    no fixed range. For them, the margin is a share of the distance between the 5th and the 95th percentile of the scores on
+    X. If there is one score per class, this distance is computed for the lead of each class over the best other class. The
+    mean over the classes is used.
 
     Parameters
     ----------
@@ -126,15 +126,13 @@ def margin_effect(
         One row per margin.
 
         - ``margin``: the margin as given. ``score``: the margin as a difference of score.
-        - ``asked``: number of rows for which a counterfactual was searched. ``solved``: number of these with a
-        counterfactual.
-          ``unproven``: solved rows whose search was stopped by a time limit. ``infeasible``: rows proven to have no
-          counterfactual. ``unknown``: all other rows.
+        - ``asked``: number of rows for which a counterfactual was searched. ``solved``: number of these rows with a
+          counterfactual. ``unproven``: number of solved rows whose search was stopped by a time limit. ``infeasible``:
+          number of rows proven to have no counterfactual. ``unknown``: number of all other rows.
         - ``mean_cost``, ``median_cost``: cost over the solved rows. ``mean_changes``: mean number of changed columns.
-        - ``holds_resampled``, ``holds_reseeded``: how often the classifiers that were refitted on samples, or with new
-        seeds,
-          predict the new class for the changed rows, as a share. ``holds_noisy``: the same share for the given classifier,
-          after random errors were added to the changed rows.
+        - ``holds_resampled``: how often the classifiers refitted on samples predict the new class for a changed row, as a
+          share. ``holds_reseeded``: the same share for the classifiers refitted with new seeds.
+          ``holds_noisy``: the same share for the given classifier, after random errors were added to the changed rows.
 
         Values that were not measured are NaN. ``holds_reseeded`` is NaN for a classifier without a ``random_state``.
 
@@ -249,7 +247,7 @@ def _refitted(
 
 
 def _unfitted(estimator: Any) -> tuple[Any, float | None]:
-    """Return an unfitted copy of the classifier, and its decision threshold; None if it has none."""
+    """Return an unfitted copy of the classifier, and its decision threshold or None."""
     threshold = None
     while isinstance(estimator, (FrozenEstimator, DecidedAt)):
         if isinstance(estimator, DecidedAt) and threshold is None:
@@ -268,7 +266,8 @@ def _unfitted(estimator: Any) -> tuple[Any, float | None]:
 def _sample(table: Floats, y: NDArray[Any], columns: Columns, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw a bootstrap sample, and return the positions of its rows.
 
-    A row is added for each class, category or kind of missing value that was not drawn.
+    A row is added for each class and each category that was not drawn. In columns with missing values, a row is also added
+    if only missing values, or none, were drawn.
     """
     drawn = rng.integers(len(table), size=len(table))
     kept = [np.unique(y, return_inverse=True)[1]]

@@ -182,7 +182,7 @@ class ThresholdTable:
         labels: Sequence[Sequence[Any] | None] | None = None,
         columns: Columns | None = None,
     ) -> tuple[ThresholdTable, NDArray[np.int64]]:
-        """Build a table from entries, whose counts are summed by condition.
+        """Build a table from entries, and sum the counts of equal conditions.
 
         Also returns the position of each entry's condition in the table.
 
@@ -232,8 +232,8 @@ class ThresholdTable:
         Parameters
         ----------
         conditions : sequence of tuple
-            ``(column, threshold)`` for ``column > threshold``, ``(column, {category, …})``, or ``(column, None)`` for
-            ``is missing``.
+            ``(column, threshold)`` for ``column > threshold``, ``(column, {category, …})`` for a set of categories, or
+            ``(column, None)`` for ``is missing``.
         feature_names : sequence of str, or data frame
             The names of all columns, or a data frame with these columns. Sets of categories need the data frame.
         """
@@ -258,7 +258,7 @@ class ThresholdTable:
     def from_sets(
         cls, feature_names: Sequence[str], asked: Sequence[tuple[int, Sequence[Any] | None]], columns: Columns
     ) -> ThresholdTable:
-        """Build a table from pairs (column, categories); None for ``is missing``; counts are 1."""
+        """Build a table from pairs (column position, categories or None for ``is missing``); every count is 1."""
         kind = ["missing" if labels is None else "set" for _, labels in asked]
         feature, labels = [j for j, _ in asked], [labels for _, labels in asked]
         nothing, ones = np.full(len(asked), np.nan), np.ones(len(asked))
@@ -372,8 +372,8 @@ class ThresholdTable:
     def rounded(self) -> tuple[ThresholdTable, NDArray[np.int64]]:
         """Replace every threshold with the shortest decimal between ``below`` and ``above``.
 
-        The binary columns of training rows do not change. Conditions between the same two training values are equal on
-        these rows and are combined: the threshold and the cut come from the one crossed most often. Also returns the
+        The binary columns of training rows do not change. Conditions between the same two training values are equal on these
+        rows and are combined. The threshold and the cut come from the condition crossed most often. Also returns the
         position of each condition in the new table.
         """
         columns = {name: getattr(self, name) for name in ("feature", "cut", "below", "above", "count", "kind")}

@@ -1,6 +1,6 @@
 """Cells: the intervals between the cuts of a black box.
 
-They know the range of the training values inside them.
+Each cell stores the smallest and the largest training value inside it.
 """
 
 from fcca.cells._cells import Cells

@@ -1,6 +1,6 @@
 """Cells: intervals between cuts, or groups of categories.
 
-The black box treats all values in a cell alike. Each cell knows the smallest and the largest training value inside it.
+The black box treats all values in a cell alike. Each cell stores the smallest and the largest training value inside it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class Cells:
     Attributes
     ----------
     first_cut, cuts : ndarray
-        The cuts of all features, one feature after the other, and the position of each feature's first cut.
+        ``cuts`` has the cuts of all features, one feature after the other. ``first_cut`` has the position of each feature's
+        first cut in ``cuts``.
     smallest, largest : ndarray of shape (n_cells,)
         Smallest and largest training value in each cell; NaN for a cell without training values.
     code_cell : dict of int to ndarray

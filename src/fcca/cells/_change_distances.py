@@ -47,7 +47,7 @@ class Distances:
         to : ndarray
             The new values.
         width : float
-            Range of the column's training values, the unit if ``unit`` is None.
+            Range of the column's training values. It is the unit of distance if ``unit`` is None.
         """
         if self.ranks is not None and len(self.ranks[j][0]):
             values, ranks = self.ranks[j]

@@ -1,4 +1,4 @@
-"""The training rows or their statistics, in addition to the cells."""
+"""The training rows, or statistics of them, that searches need in addition to the cells."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class TrainingValues:
-    """The training rows or, if they are not kept, statistics.
+    """The training rows, or statistics of rows that are not kept.
 
     Attributes
     ----------

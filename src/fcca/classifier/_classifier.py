@@ -56,10 +56,10 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         than "error". Otherwise, None stands for "labels".
     n_thresholds : int or "auto", default=None
         Number of thresholds that the tree may use; None for all thresholds that the discretizer keeps. An
-        :class:`~fcca.selection.OptimalSelection` chooses those with the smallest inconsistency, with proof. "auto" stands
-        for the smallest number up to 16 whose tree is no worse than the tree on all thresholds, by cross-validation. If the
-        trees of all these numbers are worse, all thresholds are used. The search stops after 2,000 branches. For another
-        limit or for constraints, give the discretizer a selection without a number of thresholds, such as
+        :class:`~fcca.selection.OptimalSelection` chooses the thresholds with the smallest inconsistency, with proof. "auto"
+        chooses the number by cross-validation. It is the smallest number up to 16 whose tree is no worse than the tree on
+        all thresholds. If there is no such number, all thresholds are used. The search stops after 2,000 branches. For
+        another limit or for constraints, give the discretizer a selection without a number of thresholds, such as
         ``OptimalSelection(time_limit=60, forbid=["age"])``.
     preset : {"paper"}, default=None
         "paper" is the method as published. The discretizer gets ``preset="paper"`` unless it has another preset. The
@@ -230,7 +230,10 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return discretizer, tree
 
     def _limits_of_selection(self, discretizer: Any) -> OptimalSelection:
-        """Return a copy of the discretizer's selection, or a new selection with a limited search."""
+        """Return a copy of the discretizer's selection.
+
+        If the discretizer has none, return a new selection with a limited search.
+        """
         check_selects(discretizer)
         own = discretizer.selection
         if own is None:
@@ -342,9 +345,10 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return self._with(discretizer, rows, selection=selection)
 
     def _with(self, discretizer: Any, rows: TrainingTable, **parameters: Any) -> FCCAClassifier:
-        """Return a copy of the classifier with another fitted discretizer, and fit a new tree.
+        """Copy the classifier with another fitted discretizer, and fit a new tree.
 
-        ``parameters`` are parameters to change in the copy.
+        ``parameters`` are set on the unfitted discretizer of the copy. Names that this discretizer does not have are
+        ignored. The ``n_thresholds`` of the copy is None.
         """
         other: FCCAClassifier = clone(self).set_params(n_thresholds=None)
         other.discretizer = clone(self._part("discretizer"))
@@ -459,7 +463,7 @@ def _default_part(name: str, preset: str | None) -> Any:
 def _fit_discretizer(
     discretizer: Any, X: Any, y: Any, sample_weight: ArrayLike | None, metadata: Mapping[str, Any]
 ) -> tuple[TrainingTable, BinaryRows]:
-    """Fit a discretizer, and return the training rows twice: as given, and as binary columns."""
+    """Fit a discretizer, and return the training rows as given and as binary columns."""
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     fit = getattr(discretizer, "fit_binary_rows", discretizer.fit)  # the former encodes and predicts each row once
     fitted = fit(X, y, **weights, **metadata)

@@ -111,7 +111,9 @@ class FoldTrees:
         self.fit_to = resolve_fit_to(fit_to, new_tree(), self.rows, discretizer)
 
     def line(self, thresholds: ThresholdTable, B: NDArray[np.int8], B_test: NDArray[np.int8]) -> dict[str, float]:
-        """Fit a tree on binary columns, and return its figures as one row of a path.
+        """Fit a tree on binary columns, and return its measurements.
+
+        The measurements form one row of the result of ``granularity_path`` or ``selection_path``.
 
         Parameters
         ----------
@@ -158,7 +160,7 @@ def granularities_of_fold(
 ) -> Iterator[dict[str, float]]:
     """Fit the discretizer on a fold, and measure one tree for each granularity.
 
-    Yield the figures for each cost ``lambda0`` and each granularity in ``levels``.
+    Yield the measurements for each cost ``lambda0`` and each granularity in ``levels``.
     """
     first = discretizer.fit(fold.X, fold.y, **fold.weights)
     fold = fold.answered_by(first)
@@ -185,7 +187,7 @@ def selections_of_fold(
 ) -> Iterator[dict[str, float]]:
     """Fit the discretizer on a fold, and measure one tree for each number of thresholds.
 
-    ``selection`` chooses the thresholds. Yield the figures for each number in ``numbers``.
+    ``selection`` chooses the thresholds. Yield the measurements for each number in ``numbers``.
     """
     discretizer.fit(fold.X, fold.y, **fold.weights)
     fold = fold.answered_by(discretizer)
@@ -205,14 +207,14 @@ def selections_of_fold(
 
 
 def path_frame(lines: Sequence[dict[str, float]], keys: list[str], *, per_fold: bool) -> pd.DataFrame:
-    """Build the data frame of a path from the figures of all folds.
+    """Build the result of ``granularity_path`` or ``selection_path``.
 
     Parameters
     ----------
     lines : sequence of dict
-        Figures of each fold and setting.
+        Measurements of each fold and setting.
     keys : list of str
-        Names of the figures that define a setting, such as ``Q``.
+        Names of the entries that define a setting, such as ``Q``.
     per_fold : bool
         Whether to return one row per fold and setting instead of the means over the folds.
     """
@@ -348,11 +350,11 @@ class CrossValidationMixin(ABC):
         Returns
         -------
         DataFrame
-            One row for each ``lambda0`` and ``Q``, with means over the folds. ``thresholds`` and ``features``: number of
-            thresholds kept, and of columns with a threshold. ``compression`` and ``inconsistency``: on training rows.
-            ``accuracy``, ``log_loss`` and ``fidelity``: on held-out rows, the first two against their labels. ``leaves``:
-            number of leaves. ``optimal``: share of folds whose tree is proven optimal. ``accuracy_se``: standard error of
-            the accuracy.
+            One row for each ``lambda0`` and ``Q``, with means over the folds. ``thresholds``: number of thresholds kept.
+            ``features``: number of columns with a threshold. ``compression`` and ``inconsistency``: on training rows.
+            ``accuracy`` and ``log_loss``: on held-out rows, against their labels. ``fidelity``: on held-out rows, against
+            the black box. ``leaves``: number of leaves. ``optimal``: share of folds whose tree is proven optimal.
+            ``accuracy_se``: standard error of the accuracy.
 
         See Also
         --------

@@ -26,7 +26,7 @@ def checked_number(rule: str, argument: str, value: Any) -> float:
 def checked_end(rule: str, argument: str, value: Any) -> float | None:
     """Check the lower or upper end of an interval, and return it.
 
-    Return None if the interval has no such end: the given value is None or infinite.
+    Return None for a value that is None or infinite, which means that the interval has no such end.
     """
     if value is None or (isinstance(value, Real) and math.isinf(value)):
         return None

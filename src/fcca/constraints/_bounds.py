@@ -32,10 +32,10 @@ class Bounds(OneColumn):
     low, high : float or None
         The smallest and the largest value after a change.
     relative : bool, default=False
-        Whether ``low`` and ``high`` bound the change, as shares of the row's absolute value. With -0.2 and 0.2, a value
-        may fall or rise by at most 20 %: the value -10 may change to any value from -12 to -8.
+        If True, ``low`` and ``high`` bound the difference between new and old value, as shares of the absolute old value.
+        With -0.2 and 0.2, a value may fall or rise by at most 20 %. For example, -10 may change to any value from -12 to -8.
     by : pair of float or None
-        Bounds of the change itself: with ``(-5, 5)``, a value may fall or rise by at most 5.
+        Bounds of the difference between the new and the old value. With ``(-5, 5)``, a value may fall or rise by at most 5.
     """
 
     low: float | None = None
@@ -70,7 +70,7 @@ class Bounds(OneColumn):
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:
         """Return the lowest and highest value that each row may change to.
 
-        ``own`` holds the values of the rows in the rule's column. A bound that depends on a missing value is NaN.
+        ``own`` holds the values of the rule's column before the change. A bound that depends on a missing value is NaN.
         """
         low, high = (self.low, self.high) if self.by is None else self.by
         start, unit = (own, np.abs(own)) if self.relative else (0.0 if self.by is None else own, 1.0)
@@ -90,7 +90,7 @@ class Bounds(OneColumn):
     def _check_range(self, limits: LimitsBuilder, j: int, low: float, high: float) -> None:
         """Check that the bounds overlap the range of the data.
 
-        They must also overlap earlier Bounds of this column.
+        The bounds must also overlap the bounds that earlier rules set on this column.
         """
         if low > limits.box_high[j] or high < limits.box_low[j]:
             self.refuse(

@@ -27,7 +27,7 @@ class Change:
     before, after : ndarray of shape (n_rows, n_features)
         The rows before and after the change. Categories are given as codes.
     was_missing, is_missing : ndarray of shape (n_rows, n_features)
-        True for values that are missing before and after the change.
+        ``was_missing`` marks values that are missing before the change, ``is_missing`` values that are missing after it.
     moved : ndarray of shape (n_rows, n_features)
         True for values that differ before and after the change.
     """
@@ -82,10 +82,10 @@ def holds(rules: Iterable[Constraint], columns: Columns, before: Floats, after: 
 
 
 def broken_by(rules: Iterable[Constraint], columns: Columns, table: Floats) -> pd.DataFrame:
-    """List the rules that rows break without any change.
+    """List the rules that the given, unchanged rows break.
 
-    Such rows are allowed, because rules restrict changes only. A search applies the rule to such a row only if it changes
-    a column of the rule.
+    Such rows are allowed, because rules restrict changes only. The rule restricts a counterfactual of such a row only if the
+    counterfactual changes a column of the rule.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""Compile rules into limits: arrays for the searches.
+"""Compile rules into :class:`Limits`, arrays that the searches use.
 
-The arrays hold bounds, costs and grids. Limits belong to given rows, called points here. Each rule adds its part in
+The arrays hold bounds, costs and grids. They apply to given rows, which are called points here. Each rule adds its part in
 :meth:`Constraint.compile`.
 """
 
@@ -103,10 +103,10 @@ class LimitsBuilder:
         self._first: dict[tuple[str, int], Constraint] = {}
 
     def earlier(self, subject: str, j: int, rule: Constraint) -> Constraint | None:
-        """Return the first rule on a subject of column ``j``.
+        """Return an earlier rule on the same subject of column ``j``.
 
-        The subject is a word such as "grid" or "cost". Rules use this to find an earlier rule that they contradict. Return
-        None if ``rule`` is the first.
+        The subject is a word such as "grid" or "cost". Rules use this to find an earlier rule that they may contradict. If
+        there is none, store ``rule`` as the first rule on the subject, and return None.
         """
         first = self._first.setdefault((subject, j), rule)
         return None if first is rule else first

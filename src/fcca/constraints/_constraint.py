@@ -28,11 +28,11 @@ class Violation(NamedTuple):
     Attributes
     ----------
     columns : list of int
-        Positions of the columns in the rule. A counterfactual of such a row breaks the rule if one of them changes.
+        Positions of the rule's columns. Only counterfactuals that change one of these columns break the rule.
     rows : ndarray of shape (n_rows,)
         True for rows that break the rule.
     why : callable
-        ``why(row)`` describes the values of the row at this position, such as "age is 12, below 18".
+        ``why(row)`` describes the values in the row at the position ``row``, such as "age is 12, below 18".
     """
 
     columns: list[int]
@@ -55,9 +55,10 @@ class Constraint(ABC):
     yaml_key : str or None
         The rule's key in YAML, by default its ``kind``. None: the rule cannot be written in YAML.
     lands_on : {"nearest", "limits", "any"}
-        The value of a number in the rule's columns after a change. A change enters another cell, an interval between two
-        cuts of the black box. ``"nearest"`` is the training value in this cell that is closest to the old value.
-        ``"limits"`` also allows a bound or a grid value of the rule, ``"any"`` each training value in the cell.
+        The values that a number in the rule's columns can take after a change. The change enters another cell, an interval
+        between two cuts of the black box. With ``"nearest"``, the number takes the training value in this cell that is
+        closest to its old value. ``"limits"`` also allows a bound or a grid value of the rule. ``"any"`` allows every
+        training value in the cell.
     """
 
     kinds: ClassVar[dict[str, type[Constraint]]] = {}

@@ -1,4 +1,4 @@
-"""Limits: rules compiled into arrays for the searches.
+"""Limits: rules compiled into arrays that the searches use.
 
 The arrays hold bounds, costs and grids.
 """
@@ -19,7 +19,7 @@ Bools = NDArray[np.bool_]
 class LinearRule:
     """The rule ``Σ coefficient · x <= upper``.
 
-    Coefficients are given by column position. A search applies the rule to a row only if it changes one of these columns.
+    Coefficients are given by column position. The rule restricts only counterfactuals that change one of these columns.
     """
 
     coefficients: dict[int, float]
@@ -28,7 +28,11 @@ class LinearRule:
 
 @dataclass(frozen=True)
 class Implication:
-    """If column ``feature`` rises (or falls), column ``then_feature`` must rise (or fall)."""
+    """The rule that one column must rise or fall if another does.
+
+    If column ``feature`` rises (falls if ``rises`` is False), column ``then_feature`` must rise (fall if ``then_rises`` is
+    False). Columns are given by position.
+    """
 
     feature: int
     rises: bool
@@ -124,7 +128,7 @@ class Limits:
 def limits_for(limits: Limits | None, points: NDArray[np.integer[Any]], frozen: Bools | None = None) -> Limits | None:
     """Return the limits of the points at the positions ``points``.
 
-    ``frozen`` marks values that may not change, in addition to those that the limits freeze.
+    ``frozen`` marks further values that may not change, in addition to ``limits.frozen``.
     """
     if limits is None:
         return None if frozen is None else Limits(frozen=frozen)

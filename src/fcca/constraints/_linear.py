@@ -38,7 +38,7 @@ class _Sums(Constraint, abstract=True):
     def finish(self, limits: LimitsBuilder) -> None:
         """Add the sums to the limits, and check that they are satisfiable.
 
-        Some values within the range of the data and the bounds must satisfy each sum.
+        For each sum, some values within the range of the data and the bounds must reach the upper limit or less.
         """
         for linear in self.linear:
             index, factor = linear.positions(limits.columns), np.array([a for _, a in linear.coefficients])

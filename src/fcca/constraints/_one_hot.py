@@ -48,7 +48,11 @@ class OneHot(ListOfColumns):
             limits.groups.append(tuple(members))
 
     def finish(self, limits: LimitsBuilder) -> None:
-        """Freeze values that other rules forbid to switch between 0 and 1."""
+        """Mark values as fixed that other rules forbid to switch.
+
+        To switch is to change from 0 to 1 or from 1 to 0. Raise an error if the columns have different costs, or if another
+        rule relates one of them to other columns.
+        """
         members = self.positions(limits.columns)
         for rule, others in limits.between:
             for j in set(others) & set(members):

@@ -131,8 +131,8 @@ def active_client(client: Any) -> Any:
 def _released_on_error(futures: list[Any]) -> Iterator[None]:
     """Release the futures after an error or Ctrl-C.
 
-    The scheduler forgets released tasks. Cancelling instead would also cancel the sums in between, which belong to no
-    client. The scheduler then fails and drops the client with everything that it holds.
+    The scheduler forgets released tasks. Cancelling the futures would also cancel the sums in between, which belong to no
+    client. The scheduler would then fail and drop the client with all its results.
     """
     try:
         yield

@@ -70,7 +70,8 @@ def distill(
     fit_to : {"probability", "labels", "target"}, default=None
         What the tree learns; see :class:`~fcca.FCCAClassifier`.
     n_thresholds : int, default=None
-        Number of thresholds for the tree: those with the smallest inconsistency on the training rows. None keeps all.
+        Number of thresholds for the tree. The thresholds with the smallest inconsistency on the training rows are chosen.
+        None keeps all thresholds.
     sample : int, default=100000
         Number of random rows for fitting an unfitted classifier.
     random_state : int, default=0

@@ -5,7 +5,7 @@ differences between groups. :func:`recourse_by_group` measures the changes that 
 need, and whether the cheapest change includes the sensitive column itself. :func:`distill_without` compares the tree on all
 columns with a tree that never uses the sensitive column.
 
-None of these figures proves that a classifier is fair. They describe its predictions for the given rows only. If a sensitive
+None of these results proves that a classifier is fair. They describe its predictions for the given rows only. If a sensitive
 column is left out, other columns can act as a substitute for it.
 """
 

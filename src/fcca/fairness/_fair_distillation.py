@@ -49,9 +49,9 @@ class FairDistillation:
     gaps : DataFrame
         The differences between groups for each model, as in :func:`fcca.fairness.gaps`.
     notes : tuple of str
-        Notes on the figures.
+        Notes on the results.
     judged_on : {"held-out rows", "training rows"}
-        The rows on which the figures are measured.
+        The rows on which the models are compared.
     """
 
     sensitive: str
@@ -65,7 +65,7 @@ class FairDistillation:
     judged_on: str
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a data frame with one row per model: its figures and the differences between groups."""
+        """Return a data frame with the columns of ``models`` and ``gaps``, one row per model."""
         return self.models.join(self.gaps)
 
     def rates(self, rate: str = "selection_rate") -> pd.DataFrame:
@@ -143,7 +143,7 @@ def distill_without(
     """Fit a tree on all columns, and a tree that never uses a sensitive column.
 
     Both trees explain the same black box, which is fitted once and may use the sensitive column. Columns that are correlated
-    with the sensitive column can act as a substitute for it. So compare the figures of the groups.
+    with the sensitive column can act as a substitute for it. So compare the rates of the groups.
 
     Parameters
     ----------
@@ -155,10 +155,10 @@ def distill_without(
     favourable : label
         The favourable class.
     X_test, y_test : optional
-        Held-out rows on which the figures are measured. By default, they are measured on the training rows.
+        Held-out rows on which the models are compared. By default, the models are compared on the training rows.
     groups : array-like or callable, optional
         The groups to compare, if they are not the values of the sensitive column. Either the group of each row on which the
-        figures are measured, or a function of the column, such as ``lambda age: pd.cut(age, [0, 25, 60, 120])``.
+        models are compared, or a function of the column, such as ``lambda age: pd.cut(age, [0, 25, 60, 120])``.
     sample_weight : array-like of shape (n_rows,), optional
         Weights of the training rows. Held-out rows all have weight 1.
 

@@ -55,7 +55,7 @@ class GroupRecourse:
         ``sensitive_changed``, ``sensitive_share`` and ``sensitive_enough`` are missing if the classifier does not use the
         sensitive column.
     overall : Series
-        The same figures for all groups together. If rows were sampled, a sampled row stands for several rows of its group.
+        The same columns for all groups together. If rows were sampled, a sampled row stands for several rows of its group.
     moves : DataFrame
         For each group and column, the number and share of the optimal changes that include the column, sorted by number.
     cost_ratio : float
@@ -145,7 +145,8 @@ class GroupRecourse:
     def _by_group(self, part: str, whole: str, share: str | None = None) -> str:
         """Describe a count of each group, such as ``woman 3 of 10 (30%), man 1 of 5 (20%)``.
 
-        ``part``, ``whole`` and ``share`` are names of columns in ``groups``: here those of 3, 10 and 30%.
+        ``part``, ``whole`` and ``share`` are names of columns in ``groups``. In the example, these columns hold 3, 10 and
+        30% for ``woman``.
         """
         return ", ".join(
             f"{printable(group)} {line[part]:,} of {line[whole]:,}{f' ({line[share]:.0%})' if share else ''}"
@@ -198,9 +199,10 @@ def recourse_by_group(
 ) -> GroupRecourse:
     """Compare groups by the cheapest changes that lead to the favourable prediction.
 
-    For each row with an unfavourable prediction, changes are searched in three ways. First under the rules, to measure the
-    cost. Then without any rule, to see whether the cheapest change includes the sensitive column. Last, only the sensitive
-    column may change, at any cost. A classifier that would grant a woman the loan if she were a man may be biased.
+    For each row with an unfavourable prediction, changes are searched in three ways. The first search obeys the rules and
+    measures the cost. The second search applies no rule and shows whether the cheapest change includes the sensitive column.
+    In the third search, only the sensitive column may change, at any cost. A classifier that would grant a woman the loan if
+    she were a man may be biased.
 
     Parameters
     ----------
@@ -209,7 +211,8 @@ def recourse_by_group(
     X : array-like or data frame of shape (n_rows, n_features)
         Rows with the same columns as the data given to the explainer.
     sensitive : str, or array-like of shape (n_rows,)
-        Name of the column that defines the groups. If the classifier does not use this column, the group of each row.
+        Name of the column that defines the groups. If the classifier does not use this column, give the group of each row
+        instead.
     favourable : label
         The favourable class.
     groups : array-like of shape (n_rows,) or callable, optional
@@ -218,7 +221,7 @@ def recourse_by_group(
     constraints : list of Constraint, default=()
         Rules of :mod:`fcca.constraints` that changes must obey.
     max_rows : int, optional
-        Maximum number of rows of each group for which changes are searched. In larger groups, they are drawn at random.
+        Maximum number of rows of each group for which changes are searched. In larger groups, the rows are drawn at random.
     random_state : int, default=0
         Seed of the random rows.
 
@@ -322,7 +325,7 @@ def _drawn(by: Groups, wanted: NDArray[np.bool_], max_rows: int | None, random_s
 
 @dataclass(frozen=True)
 class _GroupCounts:
-    """Computes the figures of GroupRecourse for one group or for all groups.
+    """Computes the columns of ``GroupRecourse.groups`` for one group or for all groups.
 
     Attributes
     ----------
@@ -348,7 +351,7 @@ class _GroupCounts:
     enough: NDArray[np.bool_] | None
 
     def line(self, members: NDArray[np.bool_]) -> dict[str, Any]:
-        """Compute all figures of the rows that the mask ``members`` marks."""
+        """Compute the columns of ``GroupRecourse.groups`` for the rows in the mask ``members``."""
         here = members[self.asked]
         optimal = here & self.found.is_status("optimal")
         weight = self._weight[optimal]

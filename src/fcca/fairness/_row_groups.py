@@ -39,9 +39,10 @@ class Groups:
 
     @classmethod
     def of(cls, values: Any, name: str | None = None, *, n_rows: int | None = None) -> Groups:
-        """Build one group for each distinct value. Missing values form a group of their own.
+        """Build one group for each distinct value.
 
-        The groups are sorted by their values, or in the order of pandas' category dtype.
+        Missing values form a separate group. The groups are sorted by their values, or in the order of pandas' category
+        dtype.
 
         Parameters
         ----------

@@ -245,9 +245,9 @@ class ThresholdHeatmapDisplay(Display):
         )
 
     def _ends(self, features: list[int]) -> dict[int, tuple[str, str]]:
-        """Return the texts at both ends of the numeric columns: their smallest and largest value.
+        """Return the smallest and largest value of each numeric column as texts.
 
-        ``features`` are the positions of the drawn columns.
+        The texts are drawn at both ends of the column's row. ``features`` are the positions of the drawn columns.
         """
         columns = self.thresholds.columns
         return {
@@ -257,7 +257,7 @@ class ThresholdHeatmapDisplay(Display):
         }
 
     def _short_label(self) -> str:
-        """Return the text below the chart if the axes are narrow: how many conditions are kept."""
+        """Return how many conditions are kept, as the text below a narrow chart."""
         if self.kept is None or self.kept.all():
             return ""
         return f"full height: kept ({self.kept.sum():,} of {len(self.kept):,})"

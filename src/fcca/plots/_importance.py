@@ -31,10 +31,10 @@ class CounterfactualImportanceDisplay(Display):
     Parameters
     ----------
     importance : DataFrame
-        One row per column of the table, sorted from often to seldom changed. ``feature``: name of the column. ``moved``:
+        One row per column of the table, sorted by ``moved`` from large to small. ``feature``: name of the column. ``moved``:
         weight of the proven counterfactuals that change it. ``share``: their share of all proven counterfactuals.
-        ``crossings``: how often its conditions are crossed. ``thresholds`` and ``kept``: number of its thresholds that were
-        found, and kept.
+        ``crossings``: how often its conditions are crossed. ``thresholds``: number of thresholds found on it. ``kept``:
+        number of these thresholds that are kept.
     n_counterfactuals : float
         Weight of all proven counterfactuals.
     max_features : int, default=20
@@ -66,7 +66,7 @@ class CounterfactualImportanceDisplay(Display):
     def from_estimator(
         cls, estimator: Any, *, sample_weight: ArrayLike | None = None, max_features: int = 20, ax: Any = None
     ) -> Self:
-        """Count how often the counterfactuals of an estimator change each column, and draw it.
+        """Count how often counterfactuals change each column, and draw the counts.
 
         Parameters
         ----------

@@ -270,9 +270,9 @@ def _ends(move: Move) -> tuple[str, str]:
 
 
 def _name(arrow: Arrow, width: float, tight: bool) -> str:
-    """Return the text beside an arrow: the name of the column, and its range unless ``tight``.
+    """Return the text beside an arrow, the name of the column and its range.
 
-    ``width`` is the width for the name in points.
+    ``width`` is the width for the name in points. If ``tight`` is True, the range is left out.
     """
     name = one_line(feature_in_words(arrow.move.feature), width)
     if arrow.move.labels is not None or math.isnan(arrow.low) or tight:

@@ -112,7 +112,7 @@ def check_result(found: Any, kind: type, maker: str) -> None:
 
 
 def check_frame(name: str, frame: Any, columns: Iterable[str], maker: str) -> None:
-    """Check that an argument is a data frame with rows and the expected columns.
+    """Check that an argument is a non-empty data frame with the expected columns.
 
     Parameters
     ----------

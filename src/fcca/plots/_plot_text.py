@@ -68,7 +68,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def shortened(text: object, width: float, size: float = SMALL) -> str:
-    """Shorten a text to a width in points. Its middle is replaced by an ellipsis."""
+    """Shorten a text to a width in points, with an ellipsis in the middle."""
     whole = printable(text)
     if text_width(whole, size) <= width:
         return whole

@@ -43,7 +43,7 @@ class RegionAxis:
     name : str
         Name of the column.
     edges : ndarray of shape (n_cells + 1,)
-        Positions of the borders between the cells.
+        Positions of the borders of the cells on the axis.
     values : ndarray of shape (n_cells,)
         A value of the column in each cell: a code for a category, NaN for missing values.
     categories : tuple or None
@@ -70,7 +70,7 @@ class RegionAxis:
             Encoded values of the column.
         cuts : ndarray
         fine : bool
-            Whether to divide the axis by a fine mesh too.
+            If True, also divide the axis by a fine mesh.
         categories : tuple or None
             The categories in the order of their codes; None for a numeric column.
         missing : bool
@@ -372,8 +372,8 @@ def _arrows(
 ) -> Floats:
     """Return the start and end of at most ``n`` proven counterfactuals, as positions on both axes.
 
-    The counterfactuals are evenly spread over all of them. ``rows`` are the positions of the rows of ``table`` in the table
-    given to ``fit``.
+    If there are more than ``n``, the returned ones are evenly spread over all of them. ``rows`` are the positions of the
+    rows of ``table`` in the table given to ``fit``.
     """
     proven = np.flatnonzero(found.is_status("optimal"))
     some = found.take(proven[_spread(len(proven), n)])

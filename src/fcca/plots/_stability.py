@@ -27,7 +27,8 @@ LOWEST = 0.005  # least upper end of the right panel's axis, as a share of the r
 class StabilityDisplay(Display):
     """Bars of how often bootstrap samples find each threshold again.
 
-    A second panel shows how far the thresholds of the samples are away. It is recommended to use :meth:`from_stability`.
+    A second panel shows how far each threshold is from the nearest threshold of a sample. It is recommended to use
+    :meth:`from_stability`.
 
     Parameters
     ----------
@@ -38,8 +39,8 @@ class StabilityDisplay(Display):
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes, shape (2,)
-        The panel with how often a threshold is found, and the panel with how far it moves. In narrow axes, the shape is
-        (1,), without the second panel.
+        The panel that shows how often a threshold is found, and the panel that shows the distances. In narrow axes, the
+        shape is (1,), without the second panel.
     ax_ : matplotlib Axes
         The first panel.
     figure_ : matplotlib Figure

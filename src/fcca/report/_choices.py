@@ -94,12 +94,12 @@ class Choices:
 
 
 def check_numbers(n_thresholds: Any, n_conditions: int) -> tuple[int, ...]:
-    """Check ``n_thresholds`` and return its numbers that are at most ``n_conditions``, sorted.
+    """Check ``n_thresholds``, and return the sorted numbers up to ``n_conditions``.
 
     Parameters
     ----------
     n_thresholds : int, iterable of int, None or False
-        Numbers of thresholds to choose. None stands for the default numbers 1 to 16, False for no number.
+        Numbers of thresholds to choose. None stands for the numbers 1 to 16. False stands for an empty list.
     n_conditions : int
         Number of thresholds found.
     """

@@ -44,7 +44,7 @@ class Level:
     held_out : dict or None
         The same rates on the held-out rows; None if there are none.
     quality : Quality
-        Accuracy and other figures of the tree, of CART, of the most frequent class and of the black box.
+        Accuracy and other measures of the tree, of CART, of the most frequent class and of the black box.
     is_own : bool
         Whether this is the tree of the classifier that the report is about.
     """
@@ -193,7 +193,7 @@ def tree_document(
 
 
 def quality_document(quality: Quality) -> dict[str, Any]:
-    """Return the figures of a tree and of CART as JSON data for the page.
+    """Return the quality of a tree and of CART as JSON data for the page.
 
     ``verdict`` is a warning if the tree is no better than the most frequent class, and None otherwise.
     """
@@ -292,7 +292,7 @@ def numbers(values: Any) -> list[float | int | None]:
 
 
 def shown_text(text: str) -> str:
-    """Escape the text of a condition for display, and write its threshold as in 10,900."""
+    """Escape the text of a condition, and add thousands separators, as in 10,900."""
     return safe_text(LAST_NUMBER.sub(lambda found: f"{found[1]}{int(found[2]):,}", printable(text)))
 
 

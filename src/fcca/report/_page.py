@@ -70,8 +70,9 @@ def page(
     X, y, sample_weight : as in fit, optional
         The training rows. Required if the classifier was loaded or copied (see :meth:`FCCAClassifier.training_data`).
     X_test, y_test : as in fit, optional
-        Held-out rows, to measure the tree on rows that were not used for fitting. Rows with a category, or a missing value
-        in a column, that the training rows do not have are left out, with a note on the page.
+        Held-out rows, to measure the tree on rows that were not used for fitting. Rows with an unknown category are left
+        out, with a note on the page. The same applies to rows with a missing value in a column without missing training
+        values.
     Q : sequence of float, optional
         Granularities on the slider that selects thresholds by frequency, by default 0, 0.1, …, 0.9 and 0.95. The ``Q`` of
         the classifier is always included.
@@ -89,8 +90,8 @@ def page(
     row_numbers : array-like of shape (n_rows,), optional
         Names of the training rows, such as line numbers of a file. The default is their positions in X.
     facts : sequence of (title, text), optional
-        Facts to show before the facts that the report itself lists under "How the tree was made". A fact replaces the fact
-        of the report with the same title.
+        Facts to show before those that the report lists by default under "How the tree was made". A fact replaces the
+        default fact with the same title.
     notes : sequence of str, optional
         Notes to show at the top of the page.
     advice : sequence of str, optional
@@ -100,7 +101,7 @@ def page(
         Seconds for the tree at each position of a slider, except the tree of the classifier. All searches for the best
         thresholds together take at most a fifth of this time. The page marks results that are not proven.
     progress : callable, optional
-        Called with two numbers: how many slider positions are done, and how many there are.
+        Called as ``progress(n_done, n_positions)`` after each slider position.
 
     Returns
     -------
@@ -134,7 +135,7 @@ def write(classifier: FCCAClassifier, path: str | Path, *, open_in_browser: bool
     open_in_browser : bool, default=False
         If True, open the file in the web browser.
     **options
-        Further parameters of :func:`page`, such as held-out rows, levels of the sliders, title and limits.
+        Further parameters of :func:`page`, such as ``X_test``, ``Q``, ``title`` and ``time_limit``.
 
     Returns
     -------
@@ -228,9 +229,10 @@ class Draft:
     advice: Sequence[str]
 
     def fitting(self, max_rows: int) -> str:
-        """Return the page with at most ``max_rows`` rows, and fewer if it would be too large.
+        """Return the page with at most ``max_rows`` rows.
 
-        If there are very many conditions, those crossed least often are left out too.
+        If the page would be too large, it has fewer rows. If there are very many conditions, those crossed least often are
+        also left out.
         """
         inputs, most = self.inputs, None
         data, listed = self.data(most)

@@ -105,7 +105,7 @@ def data_document(
 def _slider(inputs: ReportInput, slider: Slider, listed: Positions) -> dict[str, Any]:
     """Return the data of a slider: its positions, and the level at each of them.
 
-    For the slider of the number of thresholds, it also describes the thresholds to choose from, the classes that they should
+    The slider of the number of thresholds has more entries: the thresholds to choose from, the classes that they should
     separate, and the smallest possible inconsistency.
     """
     levels = [_level(inputs, level, listed) for level in slider.levels]
@@ -138,7 +138,11 @@ def _level(inputs: ReportInput, level: Level, listed: Positions) -> dict[str, An
 
 
 def _quality(inputs: ReportInput) -> dict[str, Any]:
-    """Return the figures that do not depend on the tree, such as those of the black box."""
+    """Return the quality data that do not depend on the tree.
+
+    The result has the weight of the measured rows, the classes, and the quality of the most frequent class and the black
+    box.
+    """
     compared = inputs.comparison
     return {
         "held_out": compared.is_held_out,
@@ -339,7 +343,7 @@ def sample(codes: Positions, n: int) -> Positions:
     Parameters
     ----------
     codes : ndarray of shape (n_rows,)
-        Class of each row, as a number.
+        Class of each row, as an integer code.
     n : int
     """
     if len(codes) <= n:

@@ -32,7 +32,7 @@ class Slider:
     steps : tuple of SliderStep
         The value and the thresholds of each position, in ascending order of the value.
     levels : tuple of Level
-        The tree and its figures for each position.
+        The tree and its quality for each position.
     start : int
         Initial position.
     choices : Choices or None
@@ -79,7 +79,7 @@ def make_sliders(
     time_limit : float or None
         Seconds for each tree.
     progress : callable, optional
-        Called with two numbers: how many positions are done, and how many there are.
+        Called as ``progress(n_done, n_positions)`` after each slider position.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def _granularity(inputs: ReportInput) -> float:
 
 
 def _by_frequency(inputs: ReportInput, Q: Sequence[float]) -> list[SliderStep]:
-    """Return the positions of the granularity slider, with the thresholds that each of them keeps.
+    """Return the positions of the granularity slider, with the thresholds kept at each.
 
     The granularity of the classifier is always included.
     """

@@ -195,7 +195,7 @@ class MeasuredRows:
     def _unreachable(self, admissible: Admissible, max_inconsistency: float, of_all: float) -> InvalidInputError:
         """Build the error that no admissible set has an inconsistency of at most ``max_inconsistency``.
 
-        ``of_all`` is the cost of all conditions that are not forbidden together. No set has a lower cost.
+        ``of_all`` is the cost of the set of all conditions that are not forbidden. No set has a lower cost.
         """
         best = self._best_of_largest(admissible)
         least = f"all conditions together have {of_all / self.total:.6g}"

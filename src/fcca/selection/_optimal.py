@@ -27,9 +27,9 @@ class OptimalSelection(BaseEstimator):
     """Choose the conditions with the smallest inconsistency, with proof.
 
     Every classifier that uses only the chosen conditions gets at least a certain share of the given rows wrong. This share
-    is their inconsistency (:func:`fcca.metrics.inconsistency_rate`). The selection finds the k conditions with the smallest
-    inconsistency, or the fewest conditions whose inconsistency is at most a given share. Among sets with the same
-    inconsistency, it chooses the set whose conditions are crossed by the most counterfactuals.
+    is the inconsistency of the conditions (:func:`fcca.metrics.inconsistency_rate`). The selection finds the k conditions
+    with the smallest inconsistency, or the fewest conditions whose inconsistency is at most a given share. Among sets with
+    the same inconsistency, it chooses the set whose conditions are crossed by the most counterfactuals.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ class OptimalSelection(BaseEstimator):
         Seconds for the whole call. After that, the best set found so far is returned with a lower bound and a warning.
     max_nodes : int, default=None
         Maximum number of branches of the search for each number of conditions. It works like ``time_limit``, but gives the
-        same set on every machine. With 0, the search returns its starting set without a lower bound: the better of the
-        greedy and the most frequent conditions, improved by exchanging conditions.
+        same set on every machine. With 0, the search returns its starting set without a lower bound. This set is the better
+        of the greedy and the most frequent conditions, improved by exchanging conditions.
     verbose : int, default=0
         1 shows a progress bar.
 

@@ -83,7 +83,7 @@ def encoded(table: ThresholdTable, X: Any, called: str, *, as_codes: bool) -> En
 
 
 def _alone(columns: Columns, used: int) -> Columns:
-    """Return columns of which all are ignored except the column at the position ``used``."""
+    """Return the columns, with all ignored except the column at position ``used``."""
     others = (c if j == used else replace(c, categories=None, ignored=True) for j, c in enumerate(columns))
     return Columns(tuple(others))
 

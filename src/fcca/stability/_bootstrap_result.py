@@ -100,7 +100,7 @@ class Stability:
 
     @property
     def stability_interval(self) -> tuple[float, float]:
-        """Approximate 95 % confidence interval of ``stability``, by the same authors.
+        """Approximate 95 % confidence interval of ``stability``, as proposed by the same authors.
 
         It accounts for the limited number of samples. It does not account for training rows other than the given ones.
         """
@@ -119,8 +119,8 @@ class Stability:
         DataFrame
             Columns ``condition``, ``feature`` and ``kind``. ``chosen``, ``exact`` and ``column``: shares of the samples, as
             in the attributes. ``moved_median``, ``moved_90``: median and 90 % quantile of the distance to the nearest
-            threshold of a sample, over the samples with a threshold on the column, in its units. ``rows_median``,
-            ``rows_90``: the same for the share of the training rows in between.
+            threshold of a sample, in the units of the column. Samples without a threshold on the column are left out.
+            ``rows_median``, ``rows_90``: the same for the share of the training rows in between.
         """
         table = self.thresholds
         return pd.DataFrame(

@@ -36,7 +36,9 @@ class RankedColumn:
 
 
 class Match(NamedTuple):
-    """Which thresholds of the full fit another fit has too. One entry per threshold.
+    """Comparison of the thresholds of the full fit with those of another fit.
+
+    Each array has one entry per threshold of the full fit.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ NO_PREDICTION = "no prediction: not seen before"
 
 @dataclass(frozen=True)
 class BinShares:
-    """How many old rows and new rows lie in each bin, and how much they differ.
+    """Weights of the old and new rows in each bin, and their drift.
 
     Attributes
     ----------
@@ -177,8 +177,9 @@ class Drift:
         Returns
         -------
         DataFrame
-            Like :meth:`to_frame`, and ``reference`` and ``new``: the shares of the old and of the new rows for which the
-            condition holds. No condition holds for an unknown category.
+            ``condition``: its name. ``reference`` and ``new``: the shares of the old and of the new rows for which it holds.
+            No condition holds for an unknown category. ``psi``, ``expected``, ``p_value`` and ``reading`` are as in
+            :meth:`to_frame`.
         """
         frame = _frame(self.conditions, "condition").drop(columns=["bins", "unseen"])
         frame.insert(1, "reference", [float(one.reference_share[1]) for one in self.conditions])
@@ -192,8 +193,9 @@ class Drift:
         -------
         DataFrame
             ``column`` and ``bin``: their names. ``reference`` and ``new``: shares of the old and of the new rows in the bin.
-            ``contribution``: what the bin adds to the index. ``note``: ``"not seen before"`` for unknown categories, or
-            which rows the bin has none of.
+            ``contribution``: what the bin adds to the index. ``note``: ``"not seen before"`` for unknown categories. For
+            other bins, ``"empty before"``, ``"empty now"`` or ``"empty"`` if the bin has no old rows, no new rows, or
+            neither.
         """
         lines = [
             {"column": one.name, "bin": name, "reference": p, "new": q, "contribution": term, "note": _note(p, q, unseen)}
@@ -326,7 +328,7 @@ def drift(
 
 
 def _source(given: Any) -> tuple[ThresholdTable, FCCAClassifier | None]:
-    """Return the thresholds of the given object, and the classifier if it is one."""
+    """Return the thresholds of the given object, and the object itself if it is a classifier."""
     tree = None
     if isinstance(given, ThresholdTable):
         table = given

@@ -214,7 +214,8 @@ def distill(
     Parameters
     ----------
     chunks : ParquetTable, sequence of (X, y) or (X, y, sample_weight), or callable
-        A list, another object that can be iterated several times, or a function that returns a new iterator at each call.
+        The chunks of the table, as an object that can be iterated several times, such as a list. Instead of an iterator,
+        give a function that returns a new iterator at each call.
     discretizer : FCCADiscretizer
         The parameters of the search. ``estimator`` must be a fitted classifier in a ``FrozenEstimator``.
     tree : OptimalTreeClassifier, default=None
@@ -222,7 +223,8 @@ def distill(
     fit_to : {"probability", "labels", "target"}, default=None
         What the tree learns; see :class:`~fcca.FCCAClassifier`.
     n_thresholds : int, default=None
-        Number of thresholds for the tree: those with the smallest inconsistency on the training rows. None keeps all.
+        Number of thresholds for the tree. The thresholds with the smallest inconsistency on the training rows are chosen.
+        None keeps all thresholds.
     verbose : int, default=0
         1 shows progress bars.
 

@@ -42,8 +42,8 @@ class Column:
     as_object : bool
         Whether the classifier expects an array of objects, even if all categories are numbers.
     ignored : bool
-        Whether the classifier ignores the column. Then any value is allowed. Values that are not finite numbers are encoded
-        as 0.
+        Whether the classifier ignores the column. An ignored column may hold any value. Values that are not finite numbers
+        are encoded as 0.
     """
 
     name: str | None = None

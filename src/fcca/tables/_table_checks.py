@@ -30,7 +30,7 @@ def check_column_names(X: Any, *, numbers: bool = False) -> None:
     ----------
     X : array-like or data frame
     numbers : bool, default=False
-        Whether to accept other whole numbers too, if every column name is one.
+        Whether to accept other whole numbers too, if all column names are whole numbers.
     """
     if type(X).__name__ == "LazyFrame":
         raise InvalidInputError("X is a LazyFrame, whose values are not computed yet. Give X.collect().")
@@ -119,7 +119,7 @@ def check_values(
     labels : ndarray or None
         Names of the rows, for error messages.
     missing : ndarray of bool or None
-        Mask of the columns that allow missing values. None allows them nowhere.
+        Mask of the columns that allow missing values. None allows no missing values.
     """
     if len(table) == 0:
         raise InvalidInputError("X has no rows. Give at least one row.")
@@ -189,7 +189,7 @@ def check_columns(
     table : str, default="X"
         Name of the table in the error message.
     knower : str, default="the classifier was fitted on"
-        Begin of a sentence on the expected columns, for the error message.
+        Beginning of a sentence on the expected columns, for the error message.
     """
     if known is None or names is None:
         if n != n_known:

@@ -19,7 +19,7 @@ ACCEPTED_TYPES = (np.float64, np.uint8, np.int8, np.bool_)
 class TreeAnswersMixin:
     """Methods of a fitted tree: predictions, rules, and conversion to scikit-learn.
 
-    A subclass gives the tree as ``_structure``. Its nodes test the columns of X.
+    A subclass provides the tree as ``_structure``. The nodes of this tree test the columns of X.
     """
 
     classes_: NDArray[Any]
@@ -40,7 +40,7 @@ class TreeAnswersMixin:
         return table
 
     def apply(self, X: Any) -> NDArray[np.int64]:
-        """Return the number of the leaf that each row of X reaches.
+        """Return the leaf that each row of X reaches.
 
         Parameters
         ----------

@@ -66,10 +66,10 @@ def leaf_cost(weight: Floats, criterion: str) -> Floats:
 def default_leaf_price(criterion: str, n_classes: int, n_conditions: int, *, is_soft: bool = False) -> float:
     """Return the default penalty per leaf, in units of the criterion.
 
-    The penalty is the description length of a leaf: the logarithm of ``n_conditions`` plus ``n_classes - 1``, the number of
-    free class probabilities, as in Akaike's criterion. The criterion ``evidence`` already includes a penalty for the
-    probabilities. ``error`` uses the paper's penalty of ten rows. Soft labels have less noise than labels, so their penalty
-    is half as large.
+    The penalty is the description length of a leaf, the logarithm of ``n_conditions`` plus ``n_classes - 1``. The second
+    term is the number of free class probabilities, as in Akaike's criterion. ``evidence`` already includes a penalty for the
+    probabilities, so only the logarithm is used. ``error+log_loss`` uses half of the sum. ``error`` uses the paper's penalty
+    of ten rows. Soft labels have less noise than labels, so their penalty is half as large.
 
     Parameters
     ----------

@@ -53,10 +53,10 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         Dirichlet(½) prior on the class probabilities. ``"error+log_loss"``: the error plus half the log-loss.
     regularization : float, default=None
         Penalty per leaf, in units of the criterion per row. None uses the description length of a leaf divided by the
-        training weight. The description length is the logarithm of the number of conditions that a node can test, plus the
-        number of classes minus 1, as in Akaike's criterion. ``"evidence"`` already includes a penalty for the classes, so
-        only the logarithm is used. ``"error+log_loss"`` uses half of this sum. ``"error"`` uses the paper's penalty of ten
-        rows. With soft labels, the default penalty is half as large.
+        training weight. The description length is a sum of two terms. The first is the logarithm of the number of conditions
+        that a node can test. The second is the number of classes minus 1, as in Akaike's criterion. ``"evidence"`` already
+        includes a penalty for the classes, so only the logarithm is used. ``"error+log_loss"`` uses half of this sum.
+        ``"error"`` uses the paper's penalty of ten rows. With soft labels, the default penalty is half as large.
     min_samples_leaf : int, default=1
         Minimum number of training rows in a leaf.
     min_weight_fraction_leaf : float, default=0.0

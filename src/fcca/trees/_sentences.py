@@ -9,7 +9,7 @@ from fcca.utils import plain
 
 
 def amount_in_words(criterion: str, value: float) -> str:
-    """Format a value of a criterion with four digits.
+    """Format a value of a criterion with up to four significant digits.
 
     An error is written in per cent, such as ``5.2 %``. The other criteria are plain numbers, such as ``0.312``.
 

@@ -71,7 +71,7 @@ class TreeStructure:
         labels: HardLabels,
         soft: SoftLabels | None = None,
     ) -> TreeStructure:
-        """Build a tree from its splits, and sum the training rows in each node.
+        """Build a tree from its splits, and count the training rows in each node.
 
         Parameters
         ----------
@@ -192,7 +192,8 @@ class TreeStructure:
     def path_to(self, node: int) -> list[tuple[int, bool]]:
         """Return the path from the root to a node.
 
-        It is a list of pairs: each node above ``node``, and whether the path goes to its right child.
+        The path is a list with one pair for each node above ``node``: the node, and whether the path goes to its right
+        child.
         """
         path = []
         while node != 0:
