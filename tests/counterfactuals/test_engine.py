@@ -77,9 +77,9 @@ def test_frame_has_a_line_per_move_and_one_without_moves(engine, data):
 
 def test_apply_refuses_another_table(engine, data):
     found = solve(engine, data[0])
-    with pytest.raises(InvalidInputError, match="not the table"):
+    with pytest.raises(InvalidInputError, match="the table that was explained"):
         found.apply(data[0][:10])
-    with pytest.raises(InvalidInputError, match="not the table"):
+    with pytest.raises(InvalidInputError, match="the table that was explained"):
         found.apply(data[0][:, :5])
 
 

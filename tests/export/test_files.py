@@ -400,7 +400,7 @@ def test_objects_that_cannot_be_saved_are_refused_and_leave_no_file(tmp_path):
         (classifier, "c", r"\.json or \.skops, got 'c"),
         (classifier.discretizer_, "d.json", "FCCADiscretizer cannot be saved as .json"),
         ("text", "d.json", "str cannot be saved"),
-        (tree, "tree.skops", r"got DistilledTree\. Use \.json"),
+        (tree, "tree.skops", r"got DistilledTree\. Save it as \.json"),
         ({}, "dict.skops", "got dict"),
     ]:
         with pytest.raises(InvalidInputError, match=words):

@@ -188,7 +188,7 @@ def test_documents_are_utf_8_with_or_without_a_mark_and_nothing_else(read, tmp_p
 def test_the_limit_of_length_also_applies_to_files(monkeypatch, tmp_path):
     (tmp_path / "tree.json").write_text(chain(3))
     monkeypatch.setattr("fcca.export._save_and_load.LARGEST_TREE", 100)
-    with pytest.raises(InvalidInputError, match="a tree has at most 100"):
+    with pytest.raises(InvalidInputError, match="a tree may have at most 100"):
         load(tmp_path / "tree.json")
 
 

@@ -246,7 +246,7 @@ def test_a_path_that_cannot_be_chosen_from_is_refused(choose):
         choose(pd.DataFrame({"accuracy": [0.9]}))
     columns = ["n_thresholds", "lambda0", "Q", "thresholds", "accuracy", "accuracy_se"]
     columns += ["accuracy_all", "log_loss", "log_loss_all"]
-    with pytest.raises(InvalidInputError, match="no lines"):
+    with pytest.raises(InvalidInputError, match="no rows"):
         choose(pd.DataFrame(columns=columns))
 
 

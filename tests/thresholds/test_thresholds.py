@@ -37,7 +37,7 @@ def test_addition_tightens_the_neighbours():
 
 
 def test_addition_needs_the_same_columns():
-    with pytest.raises(InvalidInputError, match="same columns"):
+    with pytest.raises(InvalidInputError, match="same feature_names"):
         table([]) + table([], names=("a", "c"))
 
 
