@@ -8,7 +8,7 @@
   function how(level) {
     if (level.proof) return frontier.said(level);
     const quantile = number(Number((100 * level.value).toFixed(2)));
-    const which = level.value > 0 ? `thresholds whose count is at least the ${quantile}${NBSP}% quantile of all counts` : "every crossed threshold";
+    const which = level.value > 0 ? `counts from the ${quantile}${NBSP}% quantile up` : "all of them";
     return [hasChanges && `${state.called()} keeps ${which}`];
   }
   function tiles() {
