@@ -3,8 +3,7 @@ Credit scoring, from the table to the report
 ============================================
 
 A bank wants to know whom it can lend to. A risk officer has to approve the model, and applicants who are declined may
-ask why. The German credit data has 1,000 applications, 20 columns of numbers and categories, and the outcome of each
-loan.
+ask why. The German credit data has 1,000 applications, 20 columns, and the outcome of each loan.
 
 This example needs the file ``german_credit.csv`` in the folder that the environment variable ``FCCA_DATA`` names. If
 this page was built without the file, the output of the code is left out.

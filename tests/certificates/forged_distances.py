@@ -44,7 +44,7 @@ def a_unit_of_an_unknown_column(d):
     _asked(d, scale={"income": 0.5, "wage": 10.0})
 
 
-@forgery("parameters", "column of categories", of="units, mixed")
+@forgery("parameters", "column holds categories", of="units, mixed")
 def a_unit_of_categories(d):
     _asked(d, scale={"income": 0.5, "grade": 10.0})
 

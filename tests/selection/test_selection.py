@@ -261,7 +261,7 @@ def test_an_unreached_share_after_a_timeout_is_an_error(hard):
         ({"n_thresholds": 2, "keep": [("age", 31)]}, "unknown condition 'age > 31'"),
         ({"n_thresholds": 2, "keep": [("wage", 31)]}, "No column named 'wage'"),
         ({"n_thresholds": 2, "keep": ["age"]}, "unknown condition 'age'"),
-        ({"n_thresholds": 2, "keep": [7]}, "position 7, but there are 7"),
+        ({"n_thresholds": 2, "keep": [7]}, "position 7, but positions go from 0 to 6"),
         ({"n_thresholds": 2, "keep": [3.5]}, "'keep' has 3.5"),
         ({"n_thresholds": 2, "keep": [("age", 30, 40)]}, "'keep' has"),
         ({"n_thresholds": 2, "keep": "age > 30"}, "'keep' must be a list"),

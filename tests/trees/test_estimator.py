@@ -221,7 +221,7 @@ def test_a_class_whose_rows_all_weigh_nothing_is_not_there(table):
 
 
 @pytest.mark.parametrize(
-    ("weight", "message"), [(0.0, "non-zero"), (-1.0, "negative"), (np.nan, "finite"), (np.inf, "finite")]
+    ("weight", "message"), [(0.0, "non-zero"), (-1.0, "Negative values"), (np.nan, "finite"), (np.inf, "finite")]
 )
 def test_unusable_weights_are_an_error(table, weight, message):
     X, y = table
