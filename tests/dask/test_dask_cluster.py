@@ -164,7 +164,7 @@ def test_traffic_does_not_grow_with_the_rows(client, tmp_path):
         distill(ddf, "label", model, client=client)  # what is loaded once is loaded
         # Processes tell each other every second that they live: of several runs the least tells what the work itself sends.
         crossed[len(frame)] = min(
-            crossing(client, lambda ddf=ddf: distill(ddf, "label", model, client=client)) for _ in range(3)
+            crossing(client, lambda ddf=ddf: distill(ddf, "label", model, client=client)) for _ in range(6)
         )
     added = features(many).to_numpy(dtype=np.float64).nbytes - features(few).to_numpy(dtype=np.float64).nbytes
     assert crossed[4_000] > 10_000
