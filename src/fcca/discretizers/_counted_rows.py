@@ -85,6 +85,15 @@ class CountedRows:
     def __len__(self) -> int:
         return len(self.keys)
 
+    def __reduce__(self) -> Any:
+        """Pickle whole sums of soft labels as small integers, because they are sent between processes."""
+        small = (
+            self.soft.astype(np.int32)
+            if np.all(np.mod(self.soft, 1) == 0) and self.soft.max(initial=0) < 2**31
+            else self.soft
+        )
+        return _restored, (self.keys, self.n_rows, self.weight, small)
+
     def __add__(self, other: CountedRows) -> CountedRows:
         return CountedRows.of(
             np.concatenate([self.keys, other.keys]),
@@ -97,6 +106,11 @@ class CountedRows:
     def nbytes(self) -> int:
         """Number of bytes that the arrays need in memory."""
         return self.keys.nbytes + self.n_rows.nbytes + self.weight.nbytes + self.soft.nbytes
+
+
+def _restored(keys: Keys, n_rows: Codes, weight: Floats, soft: NDArray[Any]) -> CountedRows:
+    """Restore pickled rows."""
+    return CountedRows(keys, n_rows, weight, soft.astype(np.float64))
 
 
 class TooManyRowsError(FCCAError, MemoryError):
