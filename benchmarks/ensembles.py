@@ -163,7 +163,7 @@ class Theirs:
 
     @property
     def cost_difference(self) -> float:
-        """The largest difference between proven costs; 0 if both prove that there is no counterfactual."""
+        """The largest difference between proven costs; 0 if both prove that no counterfactual exists."""
         pairs = zip(self.answers, self.ours.cost, strict=False)
         both = [(answer.cost, cost) for answer, cost in pairs if answer.outcome == "proven"]
         return max((0.0 if theirs == ours else abs(theirs - ours) for theirs, ours in both), default=np.nan)

@@ -272,7 +272,7 @@ void check_selection(const IntMatrix& passed, const Ints& label, const Doubles& 
 }
 
 // Takes one row of counts per row of the table, chains of conditions, and the requirements on a set. Costs are weights of rows. A cost of
-// NaN means that there is no such set, or that none was found in time.
+// NaN means that no such set exists, or that none was found in time.
 auto select_thresholds(IntMatrix passed, Ints label, Doubles weight, std::size_t n_classes, Ints chain_size, Doubles count, Ints state,
                        Ints feature, Ints per_feature, std::int32_t max_features, std::size_t n_thresholds, double ceiling,
                        MaxNodes max_nodes, double time_limit) {

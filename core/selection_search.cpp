@@ -250,7 +250,7 @@ bool SelectionSearch::expand(Node node) {
   node.bound = std::max(node.bound, matcher_.unavoidable());
   if (hopeless(node.bound, most_count(node.decided, left))) return true;
   const bool is_root = node.number == 0;
-  // One branch per condition, the most promising first: it is in, and the conditions before it are out. The rows are not merged anew.
+  // One branch per condition, the most promising first: it is in, and the conditions before it are out. The rows stay merged as they are.
   // Conditions that are out just have no price.
   for (int n_branches = 0; n_branches < most_branches && room(rules_, node.decided) >= left; ++n_branches) {
     if (!tighten(node, play, n_branches > 0 ? passes_between : is_root ? passes_at_root : passes_below)) return true;

@@ -42,7 +42,7 @@ def categories(n: int = 200) -> pd.DataFrame:
 
 
 def check_same_figures(streamed: dict, in_memory: dict) -> None:
-    """What is known of rows in chunks is what is known of the same rows in memory."""
+    """Statistics of rows in chunks equal the statistics of the same rows in memory."""
     for name in ("of", "rows", "confusion"):
         assert streamed[name] == in_memory[name], name
     # What the black box is worth is only known in memory.

@@ -216,7 +216,7 @@ class BenchmarkSummary(SphinxDirective):
     """Directive that shows how many times faster fcca is than each peer."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the summary table, or a note that there is no summary."""
+        """Return the summary table, or a note if the summary is missing."""
         self.env.note_dependency(str(RESULTS / "summary.json"))
         found = summary_of_run()
         return [paragraph("Not recorded. Run: make bench", "fcca-miss")] if found is None else summarised(found)

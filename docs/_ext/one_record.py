@@ -22,7 +22,7 @@ class OneRecord(SphinxDirective):
     option_spec: ClassVar[dict[str, Any]] = {}
 
     def run(self) -> list[nodes.Node]:
-        """Return the nodes of the record, or a note that there is none."""
+        """Return the nodes of the record, or a note if the record is missing."""
         script = BENCHMARKS / f"{self.arguments[0]}.py"
         self.env.note_dependency(str(BENCHMARKS / "results" / f"{script.stem}.json"))
         record = record_of(script)

@@ -23,7 +23,7 @@ from fcca.tables import Columns
 class Bounds(OneColumn):
     """Require a number that changes to be between ``low`` and ``high``.
 
-    None means that there is no bound on this side. Give either ``low`` and ``high``, or ``by``.
+    None leaves this side without a bound. Give either ``low`` and ``high``, or ``by``.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ class Selection:
 
     @property
     def proof(self) -> str:
-        """What is proven, as text: ``proven optimal`` or ``not proven; no choice is below 0.7 %``.
+        """Text of the proof: ``proven optimal`` or ``not proven; no choice is below 0.7 %``.
 
         The bound is on the inconsistency of all admissible sets with the same number of conditions.
         """

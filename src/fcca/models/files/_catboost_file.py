@@ -15,6 +15,7 @@ HEADER = 8  # bytes: "CBM1" and the size of the table
 TREES = 1  # position of the trees in the table of the model
 # Positions in the table of the trees.
 DIMENSION, SIZES, STARTS, LEAF_VALUES, STEPS, LEAF_OFFSETS = 0, 2, 3, 8, 10, 11
+INTEGER, FLOAT, PAIR = np.dtype("<i4"), np.dtype("<f8"), np.dtype(("<u2", (2,)))
 
 
 def check_steps(content: bytes) -> None:
@@ -35,9 +36,9 @@ def check_steps(content: bytes) -> None:
     """
     try:
         trees = _Table(content[HEADER:], None).table(TREES)
-        steps = trees.vector(STEPS, "<u2").reshape(-1, 2).astype(np.int64)
-        sizes, starts, offsets = (trees.vector(field, "<i4").astype(np.int64) for field in (SIZES, STARTS, LEAF_OFFSETS))
-        n_values, dimension = len(trees.vector(LEAF_VALUES, "<f8")), trees.number(DIMENSION)
+        steps = trees.vector(STEPS, PAIR).astype(np.int64)
+        sizes, starts, offsets = (trees.vector(field, INTEGER).astype(np.int64) for field in (SIZES, STARTS, LEAF_OFFSETS))
+        n_values, dimension = len(trees.vector(LEAF_VALUES, FLOAT)), trees.number(DIMENSION)
     except (struct.error, ValueError, IndexError) as error:
         raise ValueError("its table of trees is damaged") from error
     if not len(steps):
@@ -80,18 +81,13 @@ class _Table:
         """Return the integer in the field with the index ``field``."""
         return int(self._read("<i", self._place(field)))
 
-    def vector(self, field: int, dtype: str) -> NDArray[Any]:
-        """Return the vector in the field with the index ``field``.
-
-        Its entries have the type ``dtype``. It is empty if the table lacks the field. In the field ``STEPS``, each item
-        consists of two entries, in all other fields of one.
-        """
+    def vector(self, field: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Return the vector in the field with the index ``field``; empty if the table lacks the field."""
         place = self._place(field)
         if place == self._at:
             return np.empty(0, dtype)
         start = self._reference(place)
-        items = int(self._read("<I", start)) * (2 if field == STEPS else 1)
-        return np.frombuffer(self._content, dtype, items, start + 4)
+        return np.frombuffer(self._content, dtype, self._read("<I", start), start + 4)
 
     def _place(self, field: int) -> int:
         """Return the position of a field's first byte.
