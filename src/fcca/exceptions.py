@@ -1,6 +1,6 @@
 """The errors and warnings of fcca.
 
-Every error is also of the built-in type that scikit-learn raises in such a case, for example a ValueError.
+Every error is also an instance of the built-in exception that scikit-learn raises in the same case, such as ValueError.
 """
 
 

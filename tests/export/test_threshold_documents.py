@@ -68,7 +68,7 @@ DAMAGES = {
     "a negative column": (put("conditions", CUT, "feature", to=-1), "is on column -1, but there are 4 columns"),
     "a column that is true": (
         put("conditions", CUT, "feature", to=True),
-        "no 'feature' of the right type",
+        "'feature' of condition 0 is missing or has the wrong type",
     ),
     "a condition twice": (lambda given: given["conditions"].insert(0, given["conditions"][0]), "occurs twice"),
     "another order": (lambda given: given["conditions"].reverse(), "must be sorted"),

@@ -62,7 +62,7 @@ def binarized(
 def _memberships(
     j: int, feature: NDArray[np.int32], codes: Sequence[tuple[int, ...] | None], n: int
 ) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
-    """Return the "set" conditions on column ``j``, and their members.
+    """Return the "set" conditions on column ``j``, and the categories in them.
 
     The first result has the positions of the conditions, the second is a table. The table has one row per category code and
     one column per condition: 1 if the set contains the category. An additional last row, for missing values, is 0.

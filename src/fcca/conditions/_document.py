@@ -1,8 +1,8 @@
 """A threshold table as a JSON document.
 
 The format has two versions. Version 1, which every version of fcca reads, holds conditions ``x > t`` on plain numbers.
-Version 2 adds conditions ``x in {…}`` and ``x is missing``, and the categories of columns. The oldest possible version is
-written.
+Version 2 adds conditions ``x in {…}`` and ``x is missing``, and the categories of columns. A table is written in the oldest
+version that can represent it.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def read_document(text: Any) -> tuple[Any, ...]:
     Parameters
     ----------
     text : str or bytes
-        The document. This function does not check the order of the conditions: ThresholdTable does.
+        The document. The order of the conditions is checked by ThresholdTable, not by this function.
 
     Raises
     ------

@@ -99,8 +99,8 @@ def codes_of(name: str, categories: Sequence[Any] | None, labels: Iterable[Any])
 def common_columns(one: Columns | None, other: Columns | None) -> Columns | None:
     """Combine the descriptions of the columns of two threshold tables.
 
-    The columns must have the same categories in both tables. In the result, a column may have missing values if it may
-    have them in one of the tables.
+    The columns must have the same categories in both tables. In the result, a column may have missing values if it may have
+    them in at least one of the tables.
     """
     if one is None or other is None:
         return other if one is None else one

@@ -157,7 +157,7 @@ class Columns:
         )
 
     def for_prediction(self, used: Iterable[int]) -> Columns:
-        """Return a copy of these columns with weaker checks, for prediction.
+        """Return a copy of these columns that accepts more values, for prediction.
 
         In the columns at the positions ``used``, values may be missing. All other columns may hold any values.
         """
@@ -286,7 +286,7 @@ class _RawColumn:
 
     @cached_property
     def kind(self) -> str:
-        """The type of the values in the words of ``pandas.api.types.infer_dtype``."""
+        """The type of the values, as named by ``pandas.api.types.infer_dtype``."""
         if pd.api.types.is_bool_dtype(self.values.dtype) and not self.is_categorical:
             return "boolean"
         if pd.api.types.is_complex_dtype(self.values.dtype):

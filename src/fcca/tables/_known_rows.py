@@ -19,7 +19,7 @@ def known_rows(columns: Columns | None, X: Any) -> NDArray[np.bool_]:
     Parameters
     ----------
     columns : Columns or None
-        The columns as in the training table. None allows no missing value, and any category.
+        The columns of the training table. With None, missing values are not allowed, and any category is.
     X : array-like or data frame of shape (n_rows, n_features)
     """
     frame = _as_frame(X)

@@ -1,4 +1,4 @@
-"""Metadata routing: pass further arguments of ``fit`` on to the estimator that requested them."""
+"""Metadata routing: pass additional arguments of ``fit`` to the estimator that requested them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_method_params
 
 
 def routed_metadata(owner: Any, part: str, metadata: Mapping[str, Any], X: Any, sample_weight: Any) -> dict[str, Any]:
-    """Return the further arguments of ``fit`` that an inner estimator requested.
+    """Return the additional arguments of ``fit`` that an inner estimator requested.
 
     Entries for rows with weight 0 are removed, because these rows are left out of the fit.
 

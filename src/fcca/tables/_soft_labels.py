@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-#: Units of weight in a row of weight 1. Whole units add up exactly, and the search sums them as integers.
+#: Units of weight in a row of weight 1. Sums of whole units are exact, and the search computes them as integers.
 UNITS = 16
 
 
@@ -24,7 +24,7 @@ class SoftLabels:
     weight : ndarray of shape (n_rows, n_classes)
         Weight of each class in each row. A row with weight 1 has 16 units, divided among the classes.
     n_rows : ndarray of shape (n_rows,)
-        Number of equal rows that each row stands for.
+        Number of identical rows that each row represents.
     """
 
     weight: Floats
@@ -42,7 +42,7 @@ class SoftLabels:
             Class probabilities, for example of a black box.
         sample_weight : ndarray of shape (n_rows,), optional
         """
-        exact = np.round(probability * UNITS, 6)  # the last digits may differ between equal sums
+        exact = np.round(probability * UNITS, 6)  # removes differences in the last digits, which come from rounding
         whole = np.floor(exact)
         left = (UNITS - whole.sum(axis=1)).astype(np.int64)
         rank = np.argsort(np.argsort(whole - exact, axis=1, kind="stable"), axis=1, kind="stable")

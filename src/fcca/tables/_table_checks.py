@@ -30,7 +30,7 @@ def check_column_names(X: Any, *, numbers: bool = False) -> None:
     ----------
     X : array-like or data frame
     numbers : bool, default=False
-        Whether to accept other whole numbers too, if all column names are whole numbers.
+        If True, any whole numbers are accepted as column names, as long as all names are whole numbers.
     """
     if type(X).__name__ == "LazyFrame":
         raise InvalidInputError("X is a LazyFrame, whose values are not computed yet. Give X.collect().")
@@ -189,7 +189,7 @@ def check_columns(
     table : str, default="X"
         Name of the table in the error message.
     knower : str, default="the classifier was fitted on"
-        Beginning of a sentence on the expected columns, for the error message.
+        Text before the expected columns in the error message.
     """
     if known is None or names is None:
         if n != n_known:

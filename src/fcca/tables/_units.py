@@ -54,7 +54,7 @@ class PowerOfTwoScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def _middle_half(column: NDArray[np.float64]) -> float:
-    """Return the range of the middle half of the distinct values of a column.
+    """Return the interquartile range of the distinct values of a column.
 
     Return 1 if the column has a single value.
     """

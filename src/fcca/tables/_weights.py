@@ -1,6 +1,6 @@
 """Row weights.
 
-A row with weight 2 counts like two equal rows, and a row with weight 0 is left out.
+A row with weight 2 counts as two identical rows, and a row with weight 0 is left out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Safe file access: regular files only for input, atomic replacement for output.
 
-Each output is written to a temporary file next to its destination. ``os.replace`` then renames it. A killed run leaves every
-file either old or new, never half-written. It may leave temporary files, ``.<name>.<random>.tmp``, which can be deleted.
+Each output is written to a temporary file next to its destination. ``os.replace`` then renames it. If a run is killed, every
+file is either old or new, never half-written. Temporary files named ``.<name>.<random>.tmp`` may remain and can be deleted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fcca.exceptions import InvalidInputError
 
 __all__ = ["AtomicOutputs", "as_path", "atomic_outputs", "regular_content"]
 
-NAME_KEPT = 30  # characters of a name that its temporary name repeats; file systems take 143 to 255 bytes
+NAME_KEPT = 30  # characters of a file name that its temporary name repeats; file systems allow 143 to 255 bytes
 NAME_SHOWN = 80
 
 
@@ -126,10 +126,10 @@ class AtomicOutputs:
 
 @contextmanager
 def atomic_outputs(directory: str | Path, *, last: str | None = None) -> Iterator[AtomicOutputs]:
-    """Write several files, which appear when the ``with`` block ends without an error.
+    """Write several files that appear only when the ``with`` block succeeds.
 
     A missing directory is created. A directory without write permission raises an error before the block begins. After an
-    exception or Ctrl-C, old files are unchanged, and temporary files and new directories are removed. If the process is
+    exception or Ctrl-C, the old files are unchanged, and temporary files and new directories are removed. If the process is
     killed while the files are renamed, some of them are new and the others are old.
 
     Parameters

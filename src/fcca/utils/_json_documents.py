@@ -161,17 +161,17 @@ class DocumentReader:
             except OverflowError:
                 value = math.inf
         if not (is_whole(value) if kind is int else isinstance(value, kind)):
-            raise self.damaged(f"{where} has no {name!r} of the right type")
+            raise self.damaged(f"{name!r} of {where} is missing or has the wrong type")
         if kind is float and not math.isfinite(value):
             raise self.damaged(f"{name!r} of {where} is not finite")
         if kind is list and len(value) > ITEMS_AT_MOST:
-            raise self.damaged(f"{where} has {len(value):,} {name}, more than {ITEMS_AT_MOST:,}")
+            raise self.damaged(f"{name!r} of {where} has {len(value):,} entries, more than {ITEMS_AT_MOST:,}")
         return value
 
     def entries(self, given: Any, kinds: Mapping[str, Any], where: str) -> dict[str, Any]:
         """Return several entries of a JSON object as a dict.
 
-        ``kinds`` maps their names to their expected types. The other parameters are those of :meth:`entry`.
+        ``kinds`` maps the names of the entries to their expected types. The other parameters are those of :meth:`entry`.
         """
         return {name: self.entry(given, name, kind, where) for name, kind in kinds.items()}
 
@@ -205,7 +205,7 @@ class DocumentReader:
         return found
 
     def counts(self, given: dict[str, Any], known: Collection[str], what: str) -> dict[str, int]:
-        """Check that an object maps statuses to counts, and return it.
+        """Check that a JSON object maps each status to a count, and return it.
 
         The statuses must be in ``known``. Counts are integers of at least 0. ``what`` names the object in error messages.
         """
@@ -219,7 +219,7 @@ class DocumentReader:
         At least one label is required. ``what`` names the labels in error messages.
         """
         if not given or not all(is_label(label) for label in given):
-            raise self.damaged(f"{what} must be strings or finite numbers, at least one")
+            raise self.damaged(f"{what} must be a list of at least one string or finite number")
         if len(set(given)) < len(given):
             raise self.damaged(f"{what} must be distinct")
         return tuple(given)
@@ -231,7 +231,7 @@ class DocumentReader:
     def cut(self, given: Any, where: str) -> tuple[float, float, float, float]:
         """Return the entries ``threshold``, ``cut``, ``below`` and ``above`` of a condition.
 
-        ``below`` and ``above`` are the nearest training values on both sides of the threshold. Unknown values are NaN.
+        ``below`` and ``above`` are the nearest training values on the two sides of the threshold. An unknown value is NaN.
         """
         threshold, cut, below, above = self.entries(given, CUT, where).values()
         below, above = (math.nan if value is None else value for value in (below, above))

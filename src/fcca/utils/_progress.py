@@ -27,9 +27,10 @@ class ProgressDisplay(Protocol):
     """An object that shows the progress of running jobs."""
 
     def job(self, label: str, total: int | None) -> AbstractContextManager[Update]:
-        """Show a job while a ``with`` block runs.
+        """Show the progress of a job while a ``with`` block runs.
 
-        The block gets a function that reports the progress. ``total`` is the amount of work; None if it is unknown.
+        The block receives a function and calls it to report the progress. ``total`` is the amount of work, or None if it is
+        unknown.
         """
 
 
@@ -51,7 +52,7 @@ def shown_on(display: ProgressDisplay | None) -> Iterator[None]:
 
 @contextmanager
 def step(label: str) -> Iterator[None]:
-    """Show a job with an unknown amount of work, if a display is open."""
+    """Show that a job of unknown length is running, if a display is open."""
     display = _display.get()
     with nullcontext() if display is None else display.job(label, None):
         yield
@@ -61,14 +62,14 @@ def step(label: str) -> Iterator[None]:
 def progress_bar(label: str, total: int | None, shown: bool) -> Iterator[Update | None]:
     """Show the progress of a job while a ``with`` block runs.
 
-    The block gets a function that reports the progress, or None if nothing is shown.
+    The block receives a function and calls it to report the progress. It receives None if nothing is shown.
 
     Parameters
     ----------
     label : str
         Name of the job.
     total : int or None
-        Amount of work. None if the function will report it later.
+        Amount of work. None if it is not known yet; the block can report it later.
     shown : bool
         If True, open a display on standard error if no display is open.
     """
@@ -136,7 +137,7 @@ class TerminalDisplay:
 
     @contextmanager
     def job(self, label: str, total: int | None) -> Iterator[Update]:
-        """Show a job while a ``with`` block runs; see :meth:`ProgressDisplay.job`."""
+        """Show the progress of a job while a ``with`` block runs; see :meth:`ProgressDisplay.job`."""
         task = self._progress.add_task(label, total=total)
 
         def update(done: int, of: int | None = None) -> None:
@@ -205,7 +206,7 @@ class PlainDisplay:
 
     @contextmanager
     def job(self, label: str, total: int | None) -> Iterator[Update]:
-        """Show a job while a ``with`` block runs; see :meth:`ProgressDisplay.job`."""
+        """Show the progress of a job while a ``with`` block runs; see :meth:`ProgressDisplay.job`."""
         job = _Job(label, total)
 
         def update(done: int, of: int | None = None) -> None:

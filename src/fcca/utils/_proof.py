@@ -36,11 +36,11 @@ def proof_in_words(objective: float, lower_bound: float, is_optimal: bool) -> st
 
 
 def share_proof_in_words(share: float, lower_bound: float, is_optimal: bool) -> str:
-    """Describe what is proven about a share that a search minimized over all choices.
+    """Describe what a search has proven about a share that it minimized.
 
-    An example of a share is the inconsistency of a choice of thresholds. The text is ``proven optimal``, or it gives the
-    lower bound: ``not proven; no choice is below 0.7 %``. A share that equals its lower bound is proven optimal. A share of
-    0 is always proven optimal, because no share is below 0.
+    An example is the inconsistency, minimized over all choices of thresholds. The text is ``proven optimal``, or it gives
+    the lower bound: ``not proven; no choice is below 0.7 %``. A share that equals its lower bound is proven optimal. A share
+    of 0 is always proven optimal, because no share is below 0.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ import unicodedata
 ESCAPED_CATEGORIES = frozenset({"Cc", "Zl", "Zp", "Cs"})
 # Marks that change the reading direction, so that a string could be displayed in another order.
 DIRECTION_MARKS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-# The same characters, as far as json.dumps does not escape them. They occur only inside strings, where escapes are valid.
+# The same characters, except those that json.dumps escapes. They occur only inside strings, where escapes are valid.
 UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
