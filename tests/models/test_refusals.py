@@ -45,7 +45,7 @@ SOFT, HARD = {"voting": "soft"}, {"voting": "hard"}
         (GradientBoostingClassifier(init=TREE), "init"),
         (AdaBoostClassifier(LogisticRegression()), "votes of LogisticRegression"),
         (AdaBoostClassifier(FOREST), "RandomForestClassifier"),
-        (BaggingClassifier(LogisticRegression()), "averages of leaves"),
+        (BaggingClassifier(LogisticRegression()), "averages over leaves"),
         (BaggingClassifier(GradientBoostingClassifier()), "GradientBoostingClassifier"),
         (BaggingClassifier(KNeighborsClassifier()), "KNeighborsClassifier is not supported"),
         (VotingClassifier([("a", TREE), ("b", LogisticRegression())], **SOFT), "one by one"),

@@ -95,8 +95,8 @@ class CodedColumn(OpenColumn):
         if self.index is not None:
             if not positional or not _has_index(labels, *self.index):
                 raise InvalidInputError(
-                    f"Column {name} has other categories than the training data of the XGBoost model, or another order of "
-                    "categories. Convert the column to pandas' category dtype with the same categories in the same order."
+                    f"The categories of column {name} differ from those in the training data of the XGBoost model, or have "
+                    "another order. Convert the column to pandas' category dtype with the same categories in the same order."
                 )
         elif not positional and not all(isinstance(label, Real) for label in labels):
             raise InvalidInputError(
@@ -128,7 +128,7 @@ class HashedColumn(OpenColumn):
 def _has_index(labels: tuple[Any, ...], lengths: tuple[int, ...], kept: bytes) -> bool:
     """Return True if labels have the lengths and bytes that XGBoost kept.
 
-    Some versions of XGBoost measured the lengths in letters instead of bytes. They kept only the first bytes.
+    Some versions of XGBoost counted characters instead of bytes, and kept only the first bytes of the joined labels.
     """
     texts = [str(label) for label in labels]
     whole = "".join(texts).encode()

@@ -32,8 +32,8 @@ class Link:
     def both_classes(self, score: Floats) -> NDArray[Any]:
         """Compute the probabilities of two classes from a single score.
 
-        The result is bitwise equal to ``predict_proba``, because a decision threshold is compared with it. So it is float32
-        if the classifier computes in float32.
+        The result is bitwise equal to ``predict_proba``, so that a comparison with a decision threshold gives the same
+        result. It is float32 if the classifier computes in float32.
         """
         second = self.second_class(score)
         return np.column_stack([1 - second, second])
@@ -43,7 +43,7 @@ class Link:
         raise NotImplementedError
 
     def ranking(self, scores: Floats) -> Floats:
-        """Compute one value per class, whose maximum determines the predicted class.
+        """Compute one value per class. The class with the largest value is predicted.
 
         By default, these values are the scores.
         """

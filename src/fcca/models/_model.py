@@ -23,8 +23,8 @@ Floats = NDArray[np.float64]
 class Model:
     """A classifier in the common form, which predicts from scores.
 
-    A model of two classes may have one output, a single score. Then it predicts the second class if the score is above
-    ``boundary``. Otherwise it has one output per class, and predicts the class with the largest value of
+    A model of two classes may have a single output, the score of the second class. It predicts the second class if the score
+    is above ``boundary``. All other models have one output per class. They predict the class with the largest value of
     :meth:`Link.ranking`. For most links, this is the class with the largest score. In a tie, the first of the tied classes
     is predicted.
 
@@ -98,10 +98,10 @@ class LinearModel(Model):
         The centre that a scaler subtracts from each column. It is not merged into the intercept, because this would lose
         digits of values far from zero.
     effects : dict of int to ndarray of shape (n_categories, n_outputs)
-        For a column of categories, what each category adds to the scores. The coefficients of the column are 0.
+        For a column of categories, the amount that each category adds to the scores. The coefficients of the column are 0.
     missing : ndarray of shape (n_features, n_outputs) or None
-        What a missing value adds to the scores, instead of ``coef * (x - centre)``. None if missing values are not
-        supported.
+        The amount that a missing value adds to the scores, instead of ``coef * (x - centre)``. None if missing values are
+        not supported.
     """
 
     coef: Floats
@@ -161,7 +161,7 @@ class TreeEnsemble(Model, Nodes):
         The largest float64 that the classifier sends to the left child. So ``x <= threshold`` in float64 is exactly the
         test of the classifier. The classifier itself may compare in float32 or with ``<``.
     native_threshold : ndarray of shape (n_nodes,)
-        The threshold that the classifier stores, for display.
+        The threshold that the classifier stores. It is used for display.
     left, right : ndarray of shape (n_nodes,)
         Positions of the children of each node; -1 for a leaf.
     value : ndarray of shape (n_nodes, n_outputs)
@@ -242,7 +242,7 @@ class TreeEnsemble(Model, Nodes):
     def shares(self) -> Floats:
         """Compute what each leaf adds to the scores, after all divisions.
 
-        The scores are ``base / divisor`` plus the result for one leaf of each tree.
+        The scores of a row are ``base / divisor`` plus the results for the leaves that the row reaches, one per tree.
         """
         share = np.full(len(self.roots), 1.0 / self.divisor)
         if self.parts:

@@ -1,7 +1,4 @@
-"""Adapters that give boosters the interface of scikit-learn.
-
-The boosters are those of XGBoost, LightGBM and CatBoost.
-"""
+"""Adapters that give XGBoost, LightGBM and CatBoost boosters the interface of scikit-learn."""
 
 from __future__ import annotations
 

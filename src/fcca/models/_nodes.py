@@ -36,7 +36,7 @@ class Nodes:
     def arranged(self, order: NDArray[np.intp]) -> Self:
         """Keep only the nodes in ``order``.
 
-        The positions of roots and children are adapted.
+        The positions of roots and children are updated.
 
         Parameters
         ----------
@@ -61,7 +61,7 @@ class Nodes:
 
 
 def joined(forests: Sequence[Nodes]) -> Nodes:
-    """Concatenate the nodes of forests, and adapt the positions of roots and children.
+    """Concatenate the nodes of forests, and update the positions of roots and children.
 
     If one forest does not support missing values, the result does not support them.
     """

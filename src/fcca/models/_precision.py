@@ -1,7 +1,7 @@
 """Find exact cuts and boundaries in spite of rounding.
 
-Classifiers round numbers before they compare them. An exact cut is the largest float64 for which the comparison has the
-same result as for all smaller numbers. The same holds for a boundary of scores.
+Classifiers round numbers before they compare them with a threshold. An exact cut is the largest float64 that passes this
+comparison. An exact boundary is the largest score for which the first class is predicted.
 """
 
 from __future__ import annotations

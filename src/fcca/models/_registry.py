@@ -25,8 +25,8 @@ class Reader:
 
     A module of ``fcca.models.readers`` has up to three functions for the class. ``read(estimator)`` converts a fitted
     classifier. The optional ``check(estimator)`` checks the parameters before fitting. The optional
-    ``weights(estimator, weight)`` returns the arguments of ``fit`` for row weights. Without this function, the weights are
-    passed as ``sample_weight``.
+    ``weights(estimator, weight)`` returns the keyword arguments that pass row weights to ``fit``. Without this function,
+    the weights are passed as ``sample_weight``.
 
     Attributes
     ----------

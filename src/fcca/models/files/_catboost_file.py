@@ -1,6 +1,6 @@
 """Check the trees in a binary CatBoost file.
 
-Such a file has a header of eight bytes. After the header follows a table in the format FlatBuffers.
+The file has a header of eight bytes, followed by a table in the FlatBuffers format.
 """
 
 from __future__ import annotations

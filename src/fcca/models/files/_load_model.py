@@ -43,8 +43,8 @@ Load = Callable[[Path, bytes], Any]
 def load_model(path: str | Path, *, trusted: bool = False) -> Any:
     """Load a fitted classifier from a file.
 
-    The library that wrote the file loads it. These libraries crash or hang on some damaged files. So the file is first
-    loaded in a child process, which also predicts some rows.
+    The file is loaded by the library that wrote it. Some damaged files make these libraries crash or hang. So the file is
+    first loaded in a child process, which also predicts some rows.
 
     Parameters
     ----------

@@ -60,9 +60,9 @@ def check_constructors(schema: Any) -> None:
             raise ValueError("it has an object whose __id__ is not a whole number")
         if loader in CALLED:
             if not _is_among(made, CALLED[loader]):
-                raise ValueError(f"it would create a {made} by {loader}, which is not allowed")
+                raise ValueError(f"it would create a {made} with {loader}, which is not allowed")
         elif not isinstance(loader, str) or loader not in OTHERS or made in ALWAYS_CALLED:
-            raise ValueError(f"it would create a {made} by {loader if isinstance(loader, str) else 'an unknown loader'}")
+            raise ValueError(f"it would create a {made} with {loader if isinstance(loader, str) else 'an unknown loader'}")
         if loader == "DictNode":
             _check_keys(state)
 

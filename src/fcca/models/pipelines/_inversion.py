@@ -52,8 +52,8 @@ class FittedSteps:
     columns : Columns
         The raw columns, without categories that the classifier does not know.
     values : dict of int to ndarray
-        For each output column of a raw column of categories, its value for each category. An output column that depends
-        only on whether a number is missing has a single value.
+        For each output column of a raw column of categories, its value for each category. For an output column that depends
+        only on whether a number is missing, its value if the number is present.
     at_missing : ndarray
         The value of each output column if the raw value is missing.
     """
@@ -137,7 +137,7 @@ class FittedSteps:
     def _values_of_categories(self, columns: Columns) -> dict[int, NDArray[Any]]:
         """Compute each output column's value for each category of its raw column.
 
-        An output column that depends only on whether a number is missing has a single value.
+        For an output column that depends only on whether a number is missing, return its value if the number is present.
         """
         sizes = [0 if column.categories is None else len(column.categories) for column in columns]
         codes = np.arange(max([*sizes, 1]), dtype=np.float64)
@@ -202,7 +202,7 @@ class FittedSteps:
         return understood if column is None or column.categories is None else understood & ~(values < 0)
 
     def _without_unknown(self, columns: Columns, values: dict[int, NDArray[Any]]) -> tuple[Columns, dict[int, Floats]]:
-        """Remove rejected labels from the raw columns.
+        """Remove labels that the classifier rejects from the raw columns.
 
         ``values`` has the value of each output column for each label. A label is rejected if the classifier does not accept
         one of its values. Return the columns, and the remaining values as codes.
@@ -224,9 +224,9 @@ class FittedSteps:
     def _at_missing(self, columns: Columns, missing: list[int]) -> list[tuple[list[int], Table]]:
         """Compute the output columns for missing values in raw columns ``missing``.
 
-        First, a single row has missing values in all of these columns. If the steps reject the row, the two halves of
-        the columns are tried separately, and so on. Return the groups of columns whose row the steps accept, each with the
-        output columns of its row.
+        First, one row with missing values in all of these columns is transformed. If the steps reject it, each half of the
+        columns is tried in the same way. Return the groups of columns that the steps accept, each with the output columns of
+        its row.
         """
         row = np.zeros((1, self.n))
         row[0, missing] = np.nan

@@ -36,8 +36,8 @@ class _InnerClassifier:
     path : str
         Prefix of its parameters in the outer estimator, such as ``"estimator__"``.
     ready : bool
-        Whether no preparation is needed. This is so if the classifier is already fitted, or if the user's pipeline has
-        steps other than scalers.
+        True if no preparation is needed, because the classifier is already fitted, or because the user's pipeline has steps
+        other than scalers.
     scaled : bool
         Whether a scaler comes before the classifier.
     """
@@ -82,8 +82,8 @@ def prepared(estimator: Any, columns: Columns) -> Any:
     -------
     classifier
         A scikit-learn Pipeline with a clone of the estimator as its last step. The estimator itself is returned if it is
-        fitted and frozen, or if its pipeline has encoders or imputers. It is also returned if its parameters already tell
-        which columns hold categories. The last case is a table without categories, and without missing values that the
+        fitted and frozen, or if its pipeline has encoders or imputers. It is also returned if its parameters already say
+        which columns hold categories. Finally, it is returned if the table has no categories, and no missing values that the
         estimator does not support.
 
     Examples
@@ -147,10 +147,10 @@ def _has_own_categories(estimator: Any) -> bool:
 
 
 def _native(inner: _InnerClassifier, columns: Columns) -> tuple[str, dict[str, Any]] | None:
-    """Return the settings with which a classifier splits by category itself.
+    """Return the settings that let a classifier split by category itself.
 
-    These are the parameter ``output`` of TableCoder, and a dictionary with parameters of the classifier. Return None if the
-    classifier cannot split by category, or if a column has too many categories for it.
+    The result is the value of the parameter ``output`` of TableCoder, and a dictionary with parameters of the classifier.
+    Return None if the classifier cannot split by category, or if a column has too many categories for it.
     """
     chosen = np.flatnonzero(columns.is_category).tolist()
     most = max(len(column.categories) for column in columns if column.categories is not None)

@@ -109,7 +109,7 @@ class RawColumnFacts:
     labels : dict of int to list
         For each raw column, the labels that any encoder knows, in the order of the first encoder.
     required : dict of int to list of sets
-        For each raw column, the labels of each encoder that rejects unknown labels.
+        For each raw column, the known labels of each encoder that rejects all other labels.
     filled : dict of int to list
         For each raw column, the labels that an imputer or a missing indicator treats as missing.
     none_is_missing : set of int
@@ -164,8 +164,8 @@ def unfrozen(step: Any) -> Any:
 def is_nothing(step: Any) -> bool:
     """Return True for a step that does not change the table.
 
-    This is None or "passthrough". A FunctionTransformer is included, because :func:`check_step` accepts it only without a
-    function.
+    Such a step is None, "passthrough" or a FunctionTransformer. :func:`check_step` accepts a FunctionTransformer only
+    without a function.
     """
     return step is None or (isinstance(step, str) and step == "passthrough") or _leaf_name(step) == "FunctionTransformer"
 
@@ -173,7 +173,7 @@ def is_nothing(step: Any) -> bool:
 def _leaf_name(step: Any) -> str:
     """Return the class name of a step.
 
-    It contains the module unless the class is from scikit-learn or fcca.
+    The name includes the module, unless the class is from scikit-learn or fcca.
     """
     module = type(step).__module__
     return type(step).__name__ if module.startswith(("sklearn.", "fcca.")) else f"{module}.{type(step).__name__}"
@@ -341,8 +341,8 @@ def check_step(step: Any) -> None:
 def step_weights(step: Any, weight: Any, *, routed: bool = True) -> dict[str, Any]:
     """Return the arguments that pass row weights to a step's ``fit``.
 
-    There are none if weights have no effect on the step. There are also none for SimpleImputer, which does not accept
-    weights. It computes its fill values from the unweighted rows.
+    The result is empty if weights have no effect on the step. It is also empty for SimpleImputer, which does not accept
+    weights and computes its fill values from the unweighted rows.
 
     Parameters
     ----------
@@ -376,8 +376,8 @@ def step_weights(step: Any, weight: Any, *, routed: bool = True) -> dict[str, An
         what = "min_frequency and max_categories count" if counted else f"{name} counts"
         raise UnsupportedModelError(
             f"{name} does not support sample_weight: {what} rows without weights. Use "
-            f"{'OneHotEncoder without them' if 'Encoder' in name else 'StandardScaler or MinMaxScaler'}, or fit the "
-            "pipeline yourself and wrap it in a FrozenEstimator."
+            f"{'OneHotEncoder without these parameters' if 'Encoder' in name else 'StandardScaler or MinMaxScaler'}, "
+            "or fit the pipeline yourself and wrap it in a FrozenEstimator."
         )
     if not routed:
         raise UnsupportedModelError(
@@ -390,8 +390,8 @@ def step_weights(step: Any, weight: Any, *, routed: bool = True) -> dict[str, An
 def _branches(step: Any, n: int) -> list[tuple[Any, list[int], slice]]:
     """List the steps inside a ColumnTransformer or FeatureUnion.
 
-    Each comes with the positions of its input columns, and the slice of its output columns. In a FeatureUnion, the slices
-    are not known and are empty.
+    Each step comes with the positions of its input columns, and the slice of its output columns. In a FeatureUnion, the
+    slices are not known and are empty.
     """
     if _leaf_name(step) == "FeatureUnion":
         return [(inner, list(range(n)), slice(0)) for _, inner in step.transformer_list if inner != "drop"]
@@ -412,7 +412,7 @@ def trace(step: Any, traces: list[Trace], facts: RawColumnFacts) -> list[Trace]:
     traces : list of Trace
         The traces of the step's input columns.
     facts : RawColumnFacts
-        Facts about the raw columns. The facts that the step knows are added.
+        Facts about the raw columns. This function adds the facts that are found in the step.
 
     Returns
     -------

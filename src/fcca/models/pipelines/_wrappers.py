@@ -33,7 +33,7 @@ def as_fitted_on(estimator: Any, X: Floats, columns: Columns | None = None) -> A
     Returns
     -------
     ndarray or DataFrame
-        The rows, with column names if the estimator was fitted on names.
+        The rows. They have column names if the estimator was fitted on a table with column names.
     """
     names = fitted_names(estimator)
     if columns is not None and (columns.named or columns.has_categories):

@@ -79,8 +79,8 @@ class Calibrated(Link):
 def check(estimator: Any) -> None:
     """Check before fitting that a CalibratedClassifierCV is supported.
 
-    The classifier inside must be supported, and the same for all folds. With ``ensemble=True``, scikit-learn fits one
-    classifier per fold, unless the classifier inside is already fitted.
+    The inner classifier must be supported, and all folds must share it. With ``ensemble=True``, scikit-learn fits one
+    classifier per fold, unless the inner classifier is already fitted.
     """
     inner = estimator._get_estimator()
     check_supported(inner)
@@ -91,7 +91,7 @@ def check(estimator: Any) -> None:
 
 
 def weights(estimator: Any, weight: Any) -> dict[str, Any]:
-    """Return the arguments of ``fit`` for row weights.
+    """Return the keyword arguments that pass row weights to ``fit``.
 
     Raise an error if the weights would reach the calibrators, but not the inner classifier.
     """

@@ -41,7 +41,7 @@ class _Tree(NamedTuple):
 
 
 def check(estimator: Any) -> None:
-    """Check before fitting that loss function and features are supported."""
+    """Check before fitting that the loss function and the features are supported."""
     parameters = estimator.get_params()
     loss = parameters.get("loss_function") or parameters.get("objective")
     if loss is not None:

@@ -136,9 +136,9 @@ def with_decision_threshold(model: Model, threshold: float) -> Model:
 
 
 def _decided(model: Model, method: str, positive: int, threshold: float) -> Model:
-    """Return a model that predicts by a threshold on a response.
+    """Return a model with a threshold on a probability or a score.
 
-    It predicts the class ``positive`` if the response is at least the threshold.
+    It predicts the class ``positive`` if the response, a probability or a score, is at least the threshold.
 
     Parameters
     ----------
@@ -228,10 +228,10 @@ def check(estimator: Any) -> None:
 
 
 def weights(estimator: Any, weight: Any) -> dict[str, Any]:
-    """Return the arguments of ``fit`` for row weights, which are none.
+    """Return no arguments for ``fit``, or raise an error.
 
-    Threshold classifiers do not pass weights to the inner classifier. Raise an error if the inner classifier would use
-    the weights.
+    Threshold classifiers do not pass row weights to the inner classifier. An error is raised if the inner classifier would
+    use the weights.
     """
     if not isinstance(estimator, DecidedAt) and weight_parameters(estimator.estimator, weight):
         raise UnsupportedModelError(

@@ -142,7 +142,7 @@ def _term(j: int, bins: Any, scores: Floats, column: Column) -> Nodes:
     bins : ndarray or dict
         For a numeric feature, its cuts. For a feature with categories, the position of the bin of each category.
     scores : ndarray of shape (n_bins, n_outputs)
-        What each bin adds to the scores. The first bin is for missing values, the last for unknown categories.
+        The amount that each bin adds to the scores. The first bin is for missing values, the last for unknown categories.
     column : Column
         The description of the feature.
     """

@@ -27,18 +27,18 @@ Floats = NDArray[np.float64]
 
 def _cannot_average(owner: Any, inner: Any) -> UnsupportedModelError:
     return UnsupportedModelError(
-        f"{type(owner).__name__} averages the probabilities of {type(unwrapped(inner)).__name__}, which are not averages of "
-        "leaves, so the result is not a sum over trees. Supported inside it: DecisionTreeClassifier, ExtraTreeClassifier, "
-        "RandomForestClassifier, ExtraTreesClassifier, and BaggingClassifier of single trees. Use one of these, or explain "
-        "the classifiers inside it one by one."
+        f"{type(owner).__name__} averages the probabilities of {type(unwrapped(inner)).__name__}. This is supported only "
+        "for classifiers whose probabilities are averages over leaves of trees: DecisionTreeClassifier, "
+        "ExtraTreeClassifier, RandomForestClassifier, ExtraTreesClassifier, and BaggingClassifier of single trees. Use one "
+        "of these, or explain the inner classifiers one by one."
     )
 
 
 def _cannot_vote(owner: Any, inner: Any) -> UnsupportedModelError:
     return UnsupportedModelError(
-        f"{type(owner).__name__} counts the votes of {type(unwrapped(inner)).__name__}, but only the vote of a single "
-        "decision tree is a sum over trees. Supported inside it: DecisionTreeClassifier and ExtraTreeClassifier"
-        + (", and forests with voting='soft'." if hasattr(owner, "voting") else ".")
+        f"{type(owner).__name__} counts the votes of {type(unwrapped(inner)).__name__}, but only votes of single decision "
+        "trees are supported. Use DecisionTreeClassifier or ExtraTreeClassifier"
+        + (", or forests with voting='soft'." if hasattr(owner, "voting") else ".")
     )
 
 
@@ -88,7 +88,7 @@ def _of_one_table(
     """Give the models the same category codes, and describe the columns.
 
     The names of the columns are those that ``estimator`` was fitted on. With ``takes_missing=False``, no column supports
-    missing values. Return the models, and the columns. These are None for plain numbers without names.
+    missing values. Return the models, and the columns. The columns are None for plain numbers without names.
     """
     models, columns = aligned(models)
     names = getattr(estimator, "feature_names_in_", None)
@@ -104,7 +104,7 @@ def _of_one_table(
 
 
 def check_adaboost(estimator: Any) -> None:
-    """Check before fitting that the classifier inside AdaBoost is a single tree."""
+    """Check before fitting that the inner classifier of AdaBoost is a single tree."""
     if estimator.estimator is not None:
         _check_voter(estimator, estimator.estimator)
 
@@ -206,9 +206,9 @@ def check_voting(estimator: Any) -> None:
 
 
 def weights_voting(estimator: Any, weight: Any) -> dict[str, Any]:
-    """Return the arguments of ``fit`` for row weights.
+    """Return the keyword arguments that pass row weights to ``VotingClassifier.fit``.
 
-    Raise an error if one of the classifiers inside does not support ``sample_weight``.
+    Raise an error if one of the inner classifiers does not support ``sample_weight``.
     """
     for inner in _voters(estimator):
         if not isinstance(inner, FrozenEstimator) and not has_fit_parameter(inner, "sample_weight"):

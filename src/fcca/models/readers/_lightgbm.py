@@ -182,7 +182,8 @@ def _missing_left(native: Floats, decision: NDArray[np.int64]) -> NDArray[np.boo
 def _check_zeros(native: Floats, decision: NDArray[np.int64]) -> None:
     """Check the nodes that treat zero as a missing value.
 
-    They must send zero to the same child as the numbers around zero. Only then is a cut enough to describe the node.
+    These nodes must send zero to the same child as the numbers around zero. Otherwise, a single cut cannot describe the
+    node.
     """
     zero_is_missing = (decision >> MISSING_SHIFT == MISSING_IS_ZERO) & (decision & CATEGORICAL == 0)
     if np.any(zero_is_missing & (((decision & DEFAULT_LEFT) > 0) != (native >= 0))):

@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 class EachAgainstRest(Link):
     """Link for one score per class.
 
-    Each score is the result of a classifier of this class against all others.
+    The score of a class comes from a binary classifier of this class against all others.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class EachAgainstRest(Link):
         For each class, the function from its score to its probability. These probabilities are divided by their sum.
     by_probability : bool
         Whether the class with the largest rounded probability is predicted, instead of the class with the largest score.
-        These are the probabilities before the division.
+        Probabilities are compared before they are divided by their sum.
     last_of_equals : bool
         Whether the last of the tied classes is predicted in a tie, instead of the first.
     """
@@ -56,7 +56,7 @@ class EachAgainstRest(Link):
         return probabilities
 
     def ranking(self, scores: Floats) -> Floats:
-        """Compute one value per class, whose maximum determines the predicted class."""
+        """Compute one value per class. The class with the largest value is predicted."""
         if self.by_probability:
             each = [link.both_classes(scores[:, k])[:, 1] for k, link in enumerate(self.links)]
             scores = np.column_stack(each).astype(np.float64)
@@ -89,7 +89,7 @@ def _refused(estimator: Any, inner: Any, why: str) -> UnsupportedModelError:
 
 
 def _one_score(estimator: Any, inner: Any, model: Model) -> Model:
-    """Convert the model of a class against all others to a single score.
+    """Convert the model of one class against all others to a single-score model.
 
     ``inner`` is the classifier of this model, and ``estimator`` the OneVsRestClassifier around it. Both are named in errors.
     """
@@ -114,8 +114,8 @@ def read(estimator: Any) -> Model:
     for inner, label in zip(estimator.estimators_, estimator.classes_[-len(estimator.estimators_) :], strict=True):
         if type(inner).__name__ == "_ConstantPredictor":
             raise UnsupportedModelError(
-                f"No row, or every row, that OneVsRestClassifier was fitted on has the class {label!r}. Fit it without this "
-                "class."
+                f"All rows that OneVsRestClassifier was fitted on have the class {label!r}, or none of them has it. Fit it "
+                "without this class."
             )
         models.append(_one_score(estimator, inner, read_part(inner)))
     by_probability = not hasattr(estimator.estimators_[0], "decision_function")
@@ -135,7 +135,7 @@ def read(estimator: Any) -> Model:
 def _of_two(estimator: Any, model: Model, by_probability: bool) -> Model:
     """Return the model of a OneVsRestClassifier for two classes.
 
-    scikit-learn then fits a single classifier, of the second class against the first.
+    For two classes, scikit-learn fits a single classifier, of the second class against the first.
     """
 
     def answers_first(score: Floats) -> NDArray[np.bool_]:

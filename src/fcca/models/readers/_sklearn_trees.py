@@ -24,7 +24,7 @@ def join_trees(trees: Sequence[Any], values: Sequence[Floats], *, takes_missing:
     ----------
     trees : sequence of sklearn.tree._tree.Tree
     values : sequence of ndarray of shape (n_nodes, n_outputs)
-        For each tree, the vector that each node would add to the scores if it were a leaf.
+        One array per tree: the vector that each node would add to the scores if it were a leaf.
     takes_missing : bool
         Whether the classifier passes missing values to its trees.
     """

@@ -253,7 +253,7 @@ def _boundary(objective: str) -> float:
 def _leaf_values(
     value: NDArray[np.float32], base: NDArray[np.float32], weight: NDArray[np.float32] | None
 ) -> NDArray[np.float32]:
-    """Compute what each leaf adds to the score.
+    """Compute the amount that each leaf adds to the score.
 
     Without ``weight``, this is the value of the leaf. The booster DART first adds and subtracts the base score.
     Then it multiplies the rounded difference by the weight of the tree.
