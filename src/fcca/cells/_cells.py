@@ -34,16 +34,16 @@ class Cells:
     smallest, largest : ndarray of shape (n_cells,)
         Smallest and largest training value in each cell; NaN for a cell without training values.
     code_cell : dict of int to ndarray
-        For a column of categories, the cell of each category code. The last code stands for missing values. The cuts of
-        such a column (0.5, 1.5, …) have no meaning except to number its cells.
+        For a column of categories, the cell of each category code. The last code stands for missing values. The cuts of such
+        a column (0.5, 1.5, …) only number its cells.
     code_count : dict of int to ndarray
         For a column of categories, the number of training rows with each code.
     has_missing : ndarray of shape (n_features,)
-        True for numeric columns with a cell for missing values. This cell lies behind a last cut at infinity.
+        True for numeric columns with a cell for missing values. This cell comes after a last cut at infinity.
     closed : ndarray of shape (n_cells,) or None
         True for cells without training values that no change may enter, except with a rule Integer or Grid.
     distances : Distances or None
-        How the distances of changes are measured. None before this is known from the training rows.
+        How the distances of changes are measured. None until this is computed from the training rows.
     """
 
     first_cut: NDArray[np.int64]

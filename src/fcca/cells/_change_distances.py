@@ -24,8 +24,8 @@ class Distances:
         For each numeric column, the difference between two numbers whose distance is 1. None stands for the range of the
         column's training values.
     unordered : float
-        Distance of a change that neither rises nor falls: a new category, a missing value that is filled in, or another
-        column of a one-hot group that becomes 1.
+        Distance of a change without a direction: a new category, a filled-in missing value, or a one-hot group whose 1 moves
+        to another column.
     ranks : tuple of (values, ranks) per feature, or None
         If given, the distance between two numbers is the difference of their ranks. Ranks are linear between the given
         values, and constant below the first and above the last one. A feature whose list of values is empty uses ``unit``.

@@ -21,9 +21,9 @@ from fcca.tables import Columns
 
 @dataclass(frozen=True, init=False, repr=False)
 class Bounds(OneColumn):
-    """Require a number that changes to be between ``low`` and ``high``.
+    """Require changed values of a column to be between ``low`` and ``high``.
 
-    None leaves this side without a bound. Give either ``low`` and ``high``, or ``by``.
+    If ``low`` or ``high`` is None, there is no bound on that side. Give either ``low`` and ``high``, or ``by``.
 
     Parameters
     ----------
@@ -32,10 +32,11 @@ class Bounds(OneColumn):
     low, high : float or None
         The smallest and the largest value after a change.
     relative : bool, default=False
-        If True, ``low`` and ``high`` bound the difference between new and old value, as shares of the absolute old value.
-        With -0.2 and 0.2, a value may fall or rise by at most 20 %. For example, -10 may change to any value from -12 to -8.
+        If True, ``low`` and ``high`` are bounds on the difference between the new and the old value, as a share of the
+        absolute value of the old one. With -0.2 and 0.2, a value may fall or rise by at most 20 %. For example, -10 may
+        change to any value from -12 to -8.
     by : pair of float or None
-        Bounds of the difference between the new and the old value. With ``(-5, 5)``, a value may fall or rise by at most 5.
+        Bounds on the difference between the new and the old value. With ``(-5, 5)``, a value may fall or rise by at most 5.
     """
 
     low: float | None = None

@@ -19,7 +19,7 @@ from fcca.exceptions import InvalidInputError
 
 @dataclass(frozen=True, init=False, repr=False)
 class Forbidden(OneColumn):
-    """Forbid a column to change from one category to another.
+    """Forbid changes of a column from one category to another.
 
     Parameters
     ----------

@@ -105,8 +105,8 @@ class LimitsBuilder:
     def earlier(self, subject: str, j: int, rule: Constraint) -> Constraint | None:
         """Return an earlier rule on the same subject of column ``j``.
 
-        The subject is a word such as "grid" or "cost". Rules use this to find an earlier rule that they may contradict. If
-        there is none, store ``rule`` as the first rule on the subject, and return None.
+        The subject is a word such as "grid" or "cost". Rules use this method to find an earlier rule that they may
+        contradict. If there is none, store ``rule`` as the first rule on the subject, and return None.
         """
         first = self._first.setdefault((subject, j), rule)
         return None if first is rule else first

@@ -99,15 +99,15 @@ class Constraint(ABC):
     def violations(self, columns: Columns, table: Floats) -> Iterator[Violation]:
         """Find the rows of ``table`` whose values break the rule.
 
-        The rows may be changed or unchanged rows.
+        ``table`` may hold rows before or after a change.
         """
         yield from ()
 
     def holds(self, change: Change) -> Bools:
         """Check for each row whether its change obeys the rule.
 
-        By default, this follows from the :meth:`violations` of the changed rows. A violation counts only if one of its
-        columns has changed.
+        By default, a change obeys the rule unless the changed row has one of the :meth:`violations`. A violation counts only
+        if one of its columns has changed.
         """
         kept = np.ones(len(change.after), dtype=np.bool_)
         for broken in self.violations(change.columns, change.after):

@@ -18,10 +18,10 @@ MOST_PARENTHESES = 50
 
 
 def parsed_formula(text: str) -> tuple[Sum, ...]:
-    """Parse a formula into sums with an upper limit.
+    """Parse a formula into sums of columns, each with an upper limit.
 
     Each result ``(coefficients, upper)`` means ``Σ coefficients[name] * x[name] <= upper``. A chain or an equation gives
-    several of them.
+    several results.
     """
     return _Parser(text).sums()
 
@@ -37,7 +37,7 @@ class _Parser:
             found = TOKEN.match(text, at)
             if found is None:
                 self._refuse(
-                    f"cannot be read at {text[at:].strip()!r}. Put column names with other characters than "
+                    f"cannot be read at {text[at:].strip()!r}. Put column names with characters other than "
                     "letters, digits, _ and . in backticks"
                 )
             kind = str(found.lastgroup)
@@ -74,7 +74,7 @@ class _Parser:
         for left, sign, right in zip(sides, signs, sides[1:], strict=False):
             below = _added(left, right, -1.0)
             if not below[0]:
-                self._refuse("has a comparison in which no column remains")
+                self._refuse("has a comparison without columns, or one whose columns cancel out")
             if sign in ("<=", "=="):
                 found.append((below[0], -below[1]))
             if sign in (">=", "=="):
@@ -100,7 +100,7 @@ class _Parser:
                     self._refuse("divides by a column or by 0")
                 product = _times(product, 1.0 / other[1])
             elif product[0] and other[0]:
-                self._refuse("multiplies two columns; only sums of columns times numbers are allowed")
+                self._refuse("multiplies two columns; a column may only be multiplied by a number")
             else:
                 product = _times(product, other[1]) if product[0] else _times(other, product[1])
         return product

@@ -66,7 +66,7 @@ class Implies(Constraint):
 
     def compile(self, limits: LimitsBuilder) -> None:
         one, other = self.directions
-        j, then = (self.number(name, limits.columns, "Categories do not rise.") for name in self.columns)
+        j, then = (self.number(name, limits.columns, "Categories cannot rise or fall.") for name in self.columns)
         limits.implications.append(Implication(j, one.rises, then, other.rises))
         limits.between.append((self, (j, then)))
 

@@ -28,8 +28,8 @@ def close_to(word: str, known: Iterable[str]) -> str:
 def code_of(label: Any, categories: Sequence[Any]) -> int | None:
     """Return the code of the category ``label``.
 
-    If no category equals the label, a string also matches a number or a boolean that it spells. Return None unless
-    exactly one category matches.
+    If no category equals the label, a string such as ``"2"`` also matches the number or boolean that it spells. Return None
+    unless exactly one category matches.
     """
     found = [code for code, one in enumerate(categories) if _same(one, label)]
     if not found and isinstance(label, str):

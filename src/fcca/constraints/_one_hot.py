@@ -19,8 +19,8 @@ from fcca.tables import Columns
 class OneHot(ListOfColumns):
     """Require one of the named columns to be 1, the others 0.
 
-    The rule applies to a row only if one of these columns changes. Moving the 1 from one column to another is a switch: it
-    costs as much as one change, and counts as one change in :class:`MaxChanges`.
+    The rule applies to a row only if one of these columns changes. Moving the 1 from one column to another costs as much as
+    one change, and counts as one change in :class:`MaxChanges`.
     """
 
     lands_on = "any"
@@ -48,7 +48,7 @@ class OneHot(ListOfColumns):
             limits.groups.append(tuple(members))
 
     def finish(self, limits: LimitsBuilder) -> None:
-        """Mark values as fixed that other rules forbid to switch.
+        """Mark values as fixed if other rules forbid them to switch.
 
         To switch is to change from 0 to 1 or from 1 to 0. Raise an error if the columns have different costs, or if another
         rule relates one of them to other columns.

@@ -28,7 +28,7 @@ class Leg(NamedTuple):
     """The possible changes of a number in one direction."""
 
     sign: int
-    switch: int  # the column that opens it; NONE if it is always open
+    switch: int  # the binary variable that is 1 if such a change is made; NONE if none is needed
     start: float  # the value at amount 0
     border: float  # the value at the largest amount
     amount: tuple[tuple[int, float], ...]  # columns and factors that sum to the distance, or to the steps on a grid
@@ -67,7 +67,7 @@ class ChangeColumns:
     switches: list[int]  # at most one is 1, and then the change is made; empty for a number that needs no switch
     feature: int = NONE  # only for numbers
     legs: list[Leg] = field(default_factory=list)
-    shared: bool = False  # True if both legs are open at once; the number moves by their difference
+    shared: bool = False  # True if one switch allows both directions; the number moves by their difference
     landings: dict[int, list[tuple[int, float]]] = field(default_factory=dict)  # by switch, for categories and groups
 
 
@@ -340,7 +340,7 @@ class LinearProgram:
         size = abs(upper) + sum(abs(a * self.row[j]) for j, a in present.items())
         size += sum(abs(factor) * self._columns[column][1] for column, factor in terms)
         if missing:
-            # The row applies only if all missing values are filled in.
+            # The constraint applies only if all missing values are filled in.
             most = held + sum(max(0.0, factor) * self._columns[column][1] for column, factor in terms) - upper
             if most > 0:
                 filled = [(column, most) for j in missing for column in self._moved[j]]
@@ -348,7 +348,7 @@ class LinearProgram:
         elif held <= upper:
             self._rows.append((terms, upper - held, size))
         else:
-            # The point breaks the rule, which applies only if one of its features moves.
+            # The unchanged row breaks the rule. The constraint applies only if a feature of the rule moves.
             for j in coefficients:
                 moved = [(column, held - upper) for column in self._moved.get(j, ())]
                 if moved:

@@ -38,7 +38,7 @@ MOST_NUDGES = 16
 class LinearAim:
     """The goal of a search: a class must win by a margin.
 
-    For the variables ``x`` of the program, the goal is ``gains @ x >= needed``, with one inequality per rival class.
+    For the variables ``x`` of the program, the goal is ``gains @ x >= needed``, with one inequality per class to beat.
     """
 
     def __init__(self, program: LinearProgram, scores: Floats, target: int, margin: float, boundary: float) -> None:
@@ -64,7 +64,8 @@ class LinearAim:
     def cost_below_all(self) -> float:
         """Compute a lower bound on the cost of all solutions, without a solver.
 
-        The bound ignores the rules between columns. It assumes that each unit gains score at its smallest cost per score.
+        The bound ignores the rules between columns. It assumes that each unit gains score at its lowest ratio of cost to
+        score.
         """
         program = self.program
         best = 0.0
@@ -105,8 +106,8 @@ class LinearAim:
     def finished(self, choices: Floats) -> tuple[Floats | None, float]:
         """Find the cheapest distances for fixed choices.
 
-        Returns all variables of the program, and a lower bound on the cost with these choices. If no distances are found
-        that meet the goal and the rules, the variables are None. If none exist, the bound is infinite.
+        Returns all variables of the program, and a lower bound on the cost with these choices. The variables are None if no
+        distances are found that meet the goal and the rules. The bound is infinite if no such distances exist.
         """
         program = self.program
         x = np.where(program.integral, choices, 0.0)

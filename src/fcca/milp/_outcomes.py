@@ -67,8 +67,8 @@ def cheapest_class(scores: Floats, own_class: int, target: int, towards: Callabl
     Parameters
     ----------
     scores : ndarray of shape (n_outputs,)
-        Scores of the unchanged row. If the target is any other class, the class with the highest score is tried first. The
-        later searches can then ignore changes that cost more than the cheapest one so far.
+        Scores of the unchanged row. If the target is -1, the other class with the highest score is tried first. The later
+        searches can then ignore changes that cost more than the cheapest one so far.
     own_class, target : int
         Predicted class and target class. A target of -1 stands for any other class.
     towards : callable
@@ -93,9 +93,9 @@ def cheapest_class(scores: Floats, own_class: int, target: int, towards: Callabl
 
 
 def rival_weights(n_outputs: int, target: int) -> Floats:
-    """Return the matrix that turns scores into leads of the target.
+    """Return the matrix that converts scores to leads of the target.
 
-    It has one line per other class, which gives the target's score minus the score of that class. With a single score, the
+    It has one row per other class. The lead is the target's score minus the score of that class. With a single score, the
     matrix has one entry: 1 if the target is the second class, otherwise -1.
     """
     if n_outputs == 1:

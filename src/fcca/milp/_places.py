@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
-GRID_ROUNDING = np.arange(-2.0, 3.0)  # quotients round: try these many steps around the computed one
+GRID_ROUNDING = np.arange(-2.0, 3.0)  # quotients are rounded, so the grid values up to two steps away are tried too
 
 
 class Unit(NamedTuple):
@@ -110,7 +110,7 @@ class Places:
         """Return the values of column ``j`` at the places of its unit, and their indices.
 
         The indices are a slice of all places. For a column that cannot change, the only value is the current one, and None
-        is returned in place of the indices.
+        is returned instead of the indices.
         """
         if j not in self.unit_of:
             return self.x0[j : j + 1], None
@@ -273,7 +273,7 @@ class PlaceFinder:
 
     @cached_property
     def _switched(self) -> dict[tuple[int, ...], Booleans]:
-        """For each one-hot group, the columns that are 1 alone in some training row."""
+        """For each one-hot group, a mask of the columns that are its only 1 in some training row."""
         found = {group: np.zeros(len(group), dtype=bool) for group in self.limits.groups}
         for X in self.training.rows() if found else ():
             for group, seen in found.items():

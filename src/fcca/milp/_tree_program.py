@@ -39,7 +39,7 @@ MOST_ENTRIES = 200_000_000  # leaves times places; larger programs are hopeless 
 
 
 class Trees:
-    """The trees of a model, evaluated with the values of a row and not with cells.
+    """The trees of a model, evaluated with values instead of cells.
 
     So the results do not depend on the conversion of values to cells in the C++ core.
     """
@@ -332,7 +332,7 @@ class TreeProgram:
         return self.about_places(matrix, np.full(len(most), -np.inf), most, others)
 
     def not_all_of(self, wanted: Booleans, units: Longs) -> ProgramRows:
-        """Build the constraint that at least one of ``units`` is at no ``wanted`` place.
+        """Build the constraint that at least one of ``units`` is outside its ``wanted`` places.
 
         A unit is a column or one-hot group, and a place is a value that it can take. ``wanted`` is a mask of places.
         """

@@ -143,7 +143,7 @@ class TreeSearch:
         forbidden: list[ProgramRows] = []
         for result in _highs_results(program, forbidden, deadline):
             best.nodes += result.nodes
-            # HiGHS may lose all solutions: its infeasibility is ignored if only the greedy run found one.
+            # HiGHS may wrongly report that no solution exists. This is ignored if only the greedy run found one.
             if result.nothing_left and (n_good or best.cost == np.inf):
                 best.bound = np.inf
             best.bound = max(best.bound, result.bound)
