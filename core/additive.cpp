@@ -37,8 +37,8 @@ AdditiveSearch::AdditiveSearch(const AdditiveModel& model, const Limits& limits,
   }
 }
 
-// Offers the cells that gain more than every cheaper cell. No other cell is in a cheapest change. Of categories with the same cost, only
-// the one with the largest gain is offered.
+// Adds an option for each cell that gains more than every cheaper cell. A cheapest change needs no other cells. Of categories with the same
+// cost, only the one with the largest gain is added.
 template <class Gain>
 void AdditiveSearch::offer_gains(const Query& query, std::size_t j, double needed, Gain gain_of) {
   const std::int64_t own = own_cells_[j];

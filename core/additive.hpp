@@ -44,12 +44,12 @@ class AdditiveSearch {
   };
 
   void reach(const Query& query, std::size_t j);
-  // gain_of(cell): the score gained there.
+  // gain_of(cell): the score gained by a move into the cell.
   template <class Gain>
   void offer_gains(const Query& query, std::size_t j, double needed, Gain gain_of);
   Outcome solve_binary(const Query& query, const Stop& stop);
   Outcome solve_classes(const Query& query, const Stop& stop);
-  // The shortcut of other_classes.hpp. Empty if it does not apply.
+  // Tries the shortcut of other_classes.hpp. The result is empty if it does not apply.
   std::optional<Outcome> beat_own(const Query& query, const std::vector<std::int32_t>& targets, const Stop& stop);
   Outcome beat_rivals(const Query& query, std::int32_t target, double limit, const Stop& stop);
   void add_moves(const Query& query, const std::vector<Choice>& choices, Outcome& outcome) const;

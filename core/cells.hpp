@@ -55,8 +55,8 @@ struct Cells {
   // nearest to x0, or the middle of a cell without training values. NaN if the cell is outside the range of the data.
   double landing(std::size_t j, std::int64_t cell, std::int64_t own_cell, double x0) const;
 
-  // The same with bounds. If they exclude that value, the landing is the bound if it lies beyond the value, or else the middle of the part
-  // of the cell that is within the bounds.
+  // The same with bounds. If the training value lies before the part of the cell within the bounds, as seen from x0, the landing is the
+  // near end of that part. If it lies behind that part, the landing is the middle of the part.
   double landing_within(std::size_t j, std::int64_t cell, bool upwards, double x0, double low, double high) const;
 
   // The same on a grid origin + k·step: the grid value nearest to x0 within the cell, the range of the data and the bounds.

@@ -9,8 +9,9 @@
 namespace fcca {
 
 // A number moves by |to − from| in units of its feature. With knots, it moves by the difference of its ranks, which are linear between the
-// knots and constant beyond them. Both never decrease away from a value, even after rounding: subtractions, quotients and products of
-// rounded numbers keep the order of their arguments, and a rank never exceeds the rank of the next knot. So the cost rises outwards.
+// knots and constant beyond them. Both distances never decrease away from a value, even after rounding: subtractions, quotients and
+// products of rounded numbers keep the order of their arguments, and a rank never exceeds the rank of the next knot. So the cost rises
+// outwards.
 struct Distances {
   const double* unit = nullptr;              // by feature: the unit of distance
   double unordered = 1.0;                    // distance of a move between cells without an order

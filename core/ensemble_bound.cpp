@@ -238,8 +238,8 @@ double Bound::reprice_trees(Live& live, std::size_t j, double g) {
   return g;
 }
 
-// This is valid because a point in another leaf than the tree's best pays the cost of that leaf instead, so it costs at least the
-// bound plus the difference.
+// Drops the leaves that cost at least gap more than the best leaf of their tree. This is valid because a point in such a leaf pays its cost
+// instead of the cost of the best leaf. So the point costs at least the bound plus the difference.
 void Bound::drop_leaves(Live& live, double gap) {
   for (std::size_t i = 0; i < live.trees.size(); ++i) {
     const double most = least_[i] + gap;

@@ -5,9 +5,9 @@
 //
 //   g = Σ_r μ_r·needed_r + Σ_j (fixed_j + min_k φ_j(k)) + Σ_t min_leaf ( Σ_j min_{k in leaf} M_tj(k) − Σ_r μ_r·lead_r(leaf) )
 //
-// is a lower bound for any messages and any μ >= 0. Every counterfactual puts each feature into one cell and each tree into one
-// leaf, so it costs at least the minima. Its leads reach what is needed, so the multipliers add nothing to its cost. Passes over
-// the features raise the bound. Cells and leaves whose bound reaches the incumbent are dropped.
+// is a lower bound for any messages and any μ >= 0. Every counterfactual puts each feature into one cell and each tree into one leaf, so it
+// costs at least the minima. Its leads reach the needed leads, so the terms with multipliers sum to at most 0. Passes over the features
+// raise the bound. Cells and leaves whose bound reaches the incumbent are dropped.
 #pragma once
 
 #include <cstddef>
@@ -64,8 +64,8 @@ class Bound {
   // Sets state and all to the whole box of the task. After this call, costs and limits are in units.
   void begin(const Task& task, double unit, Live& all);
 
-  // Raises the bound of the box in state by the given number of passes, and shrinks the box. Lists in live what is left. True if nothing
-  // in it can cost less than limit. After that, bound() is the best bound proven.
+  // Raises the bound of the box in state by the given number of passes, and shrinks the box. Lists the remaining trees, leaves and sides in
+  // live. Returns true if no point of the box can cost less than limit. After the call, bound() is the best bound proven.
   bool exhausted(const Live& parent, Live& live, double limit, int passes, bool root, const Stop& stop);
   double bound() const { return bound_; }
 

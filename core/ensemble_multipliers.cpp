@@ -27,7 +27,7 @@ void Bound::set_multiplier(const Live& live, std::size_t rival, double multiplie
 
 // Maximises the bound over one multiplier. The messages and the other multipliers stay the same. The bound is a concave function of the
 // multiplier, and is maximised by cutting planes from both sides. It is valid for any multiplier >= 0, so this need not end at the maximum.
-// False if even the strongest leaves of all trees together do not reach what is needed: then no point of the box does.
+// Returns false if even the strongest leaves of all trees together do not reach the needed lead. Then no point of the box does.
 bool Bound::choose_multiplier(const Live& live, std::size_t rival) {
   const std::size_t n = live.trees.size(), R = task_->n_rivals;
   const double needed = task_->needed[rival] - state.settled[rival], slack = task_->slack[rival];

@@ -19,7 +19,7 @@
 
 namespace fcca {
 
-// Training rows, in cells. If the greedy start finds no counterfactual, one of them may be one.
+// Training rows, in cells. If the greedy start finds no counterfactual, one of these rows may be one.
 using Examples = std::vector<std::vector<std::int32_t>>;
 
 // The last outputs of the trees, which are not scores of classes. Each must reach a minimum value, whatever the class.
@@ -39,10 +39,10 @@ class EnsembleSearch {
   void measure(const Query& query);
   // The leads of a target over all its rivals, or over one of them.
   void aim_at(const Query& query, std::int32_t target, std::int32_t only_rival = any_other_class);
-  // Whether these cells reach what the task needs.
+  // Whether the leads of these cells reach the leads that the task needs.
   bool is_reached(const std::vector<std::int32_t>& cells);
   std::vector<double> scores_in(const std::vector<std::int32_t>& cells) const;
-  // The shortcut of other_classes.hpp. Empty if it does not apply.
+  // Tries the shortcut of other_classes.hpp. The result is empty if it does not apply.
   std::optional<Outcome> beat_own(const Query& query, const std::vector<std::int32_t>& targets, const Stop& stop);
   Outcome outcome_of(const Query& query, const Incumbent& incumbent, std::int32_t target, double open_bound) const;
   // Searches for a change that is cheaper than the incumbent. Returns a lower bound on everything left unsearched; infinite if nothing
@@ -51,7 +51,7 @@ class EnsembleSearch {
   double try_leaves(Incumbent& incumbent);
   double branch_and_bound(Incumbent& incumbent, const Stop& stop);
   void begin_from_examples(Incumbent& incumbent);
-  // Shrinks the box by the rules between features; false if nothing in it keeps them.
+  // Removes cells that break the rules between features from the box; false if no point in it obeys the rules.
   bool keep_rules();
   void descend(std::size_t depth, double inherited);
   double limit() const;

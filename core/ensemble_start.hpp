@@ -14,12 +14,13 @@
 namespace fcca {
 
 // minimise Σ_j cost_j(cell_j)  subject to, for every rival class r,  Σ_t lead_r(leaf of t) >= needed_r.
-// The lead of a leaf over a rival is its value for the target less its value for the rival.
+// A rival is a class that the target must beat. The lead of a leaf over a rival is its value for the target minus its value for
+// the rival.
 struct Task {
   std::size_t n_rivals = 0;
   std::vector<double> lead;    // leaves × n_rivals
   std::vector<std::int32_t> trees;    // trees with leads that differ; the leads of the others are included in needed
-  std::vector<std::uint8_t> matters;  // by tree: whether it is one of them
+  std::vector<std::uint8_t> matters;  // by tree: whether it is in trees
   std::vector<double> needed;  // by rival
   std::vector<double> slack;   // by rival: the largest rounding error of a sum of leads
   std::vector<double> cost;    // by cell; 0 for the own cell, infinite for cells that cannot be reached
@@ -53,7 +54,7 @@ class Start {
   // From these cells, moves one feature after the other until every rival is beaten, with three ways of choosing the feature. Replaces
   // best with each cheaper result.
   void run(const Task& task, const std::vector<std::int32_t>& cells, const Stop& stop, Incumbent& best);
-  // The same with one way of choosing.
+  // The same with one way of choosing the feature.
   void run_once(const Task& task, const std::vector<std::int32_t>& cells, const Stop& stop, Incumbent& best);
   // Replaces best with the polished cells if they are a counterfactual and cheaper.
   void offer(const Task& task, std::vector<std::int32_t> cells, Incumbent& best);
@@ -70,7 +71,7 @@ class Start {
   void lead_along(const Task& task, const std::int32_t* cells, std::size_t j);
 
   const Ensemble& ensemble_;
-  std::vector<double> along_;  // cells of a feature × n_rivals: the leads of the trees that test it, were it in that cell
+  std::vector<double> along_;  // cells of a feature × n_rivals: the leads of the trees that test it, if it is in that cell
   struct Open {
     std::int32_t node, low, high;
   };

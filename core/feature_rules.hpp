@@ -1,5 +1,5 @@
 // Rules between features: the maximum number of moves, sums with an upper limit, and moves that require other moves. The lower bound
-// ignores them. The branch and bound shrinks its boxes by them and accepts no point that breaks one.
+// ignores them. The branch and bound uses them to shrink its boxes, and accepts no point that breaks one of them.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,13 @@ class FeatureRules {
   bool any() const { return limits_.between_features(); }
   std::int32_t max_changes() const { return limits_.max_changes; }
 
-  // Own cells of a point and the values that its cells stand for.
+  // Stores the own cells of a point, and the value that it takes in each cell.
   void measure(const Query& query, const std::vector<std::int32_t>& own, const Landings& landings);
 
   bool keeps(const std::int32_t* cells) const;
 
-  // Removes cells at the ends of the box that no point in it can have; false if no point is left. The box is by feature, both ends
-  // included.
+  // Removes cells at the ends of the box that no point in it can have; false if no point is left. low and high are the first and the last
+  // cell of each feature.
   bool shrink(std::vector<std::int32_t>& low, std::vector<std::int32_t>& high) const;
 
   // The split of a box whose cheapest cells break a rule: the feature and the last cell of the lower part; -1 for none.

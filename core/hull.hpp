@@ -14,7 +14,7 @@ class Hull {
   struct Edge {
     std::size_t group;
     double gain, rate;
-    std::size_t from, to;  // options at its ends; from == to for the edge that starts at staying
+    std::size_t from, to;  // options at its ends; from == to for the edge that starts at (0, 0)
   };
 
   void clear() { edges_.clear(); }

@@ -93,7 +93,7 @@ class LeafCost {
   bool counted() const { return counted_; }
   // Planes of net weights and their sums are enough for the plain error. Everything else needs the weights of all classes.
   bool is_plain_error() const { return criterion_ == Criterion::error && !rules_.any(); }
-  // With a minimum leaf size, the first fact does not hold for trees: a leaf that loses a row may become too small.
+  // Whether the first fact above holds for trees. It does not with a minimum leaf size: a leaf that loses a row may become too small.
   bool more_rows_cost_more() const { return !rules_.any(); }
 
   // The cost of a leaf with these planes (not net); infinite if it is too small.
@@ -111,7 +111,7 @@ class LeafCost {
     if (!rules_.any()) return -std::numeric_limits<double>::infinity();
     return rules_.min_rows > 1 ? std::max(least_weight_, static_cast<double>(rules_.min_rows) - slack) : least_weight_;
   }
-  // Of a distinct row with these class weights.
+  // The bounds in the facts above, for a distinct row with these class weights.
   double most_of(const double* weight) const;
   double least_of(const double* weight) const;
 

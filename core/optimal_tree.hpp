@@ -30,7 +30,7 @@ struct TreeTask {
   std::uint64_t max_nodes = std::numeric_limits<std::uint64_t>::max();
 };
 
-// Minimises the cost of the leaves + penalty · leaves. The cost and the bound of the result are of this sum. The search ends after
+// Minimises the cost of the leaves + penalty · leaves. The cost and the bound in the result refer to this sum. The search ends after
 // max_nodes nodes, or when it is told to stop.
 TreeResult optimal_tree(const TreeTable& table, const TreeTask& task, const Stop& stop);
 

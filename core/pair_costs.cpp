@@ -82,7 +82,8 @@ FCCA_COST_KERNELS(std::int32_t)
 FCCA_COST_KERNELS(double)
 #undef FCCA_COST_KERNELS
 
-// Lowers in[j] and out[j] to the costs of the second splits with j as the first column, and the last two with i as the first column.
+// Lowers in[j] and out[j] to the costs of the second splits with j as the first column, and in_i and out_i to those with i as the first
+// column.
 FCCA_CLONES void lower(const double* __restrict cost, std::size_t stride, std::size_t n, double* __restrict in, double* __restrict out, double& in_i,
                        double& out_i) {
   constexpr std::size_t lanes = 8;

@@ -1,4 +1,5 @@
-// The multiple-choice knapsack with several rows: with more than two classes, the target must beat every rival.
+// The multiple-choice knapsack with several constraints: with more than two classes, the target must beat every other class (rival). The
+// joint row is a weighted sum of these constraints.
 #pragma once
 
 #include <cstddef>

@@ -62,7 +62,7 @@ class RowTable {
   std::size_t width_, size_ = 0;
   int shift_ = 54;  // a hash without its last shift_ bits is a slot
   std::vector<T> rows_;               // size_ × width_
-  std::vector<std::uint32_t> slots_;  // numbers; a power of two of them, at most half of them in use
+  std::vector<std::uint32_t> slots_;  // row numbers; the size is a power of two, and at most half of the slots are in use
 };
 
 }  // namespace fcca

@@ -1,13 +1,13 @@
 // A lower bound on the cost of any further choice of conditions, from pairs of rows of different classes.
 //
-// Two rows of one group and of different classes cost their common weight, unless a condition chosen later separates them.
-// Match such rows, none beyond its weight: M pairs (weights included), of which condition t separates cover[t]. Then
-// every set R costs at least M − Σ_{t in R} cover[t]: R separates a pair only if some t in R does, and within a group
-// the remaining pairs cannot all be right. This holds for every matching, and so for every mean of matchings.
+// Two rows of one group and of different classes cost their common weight, unless a condition chosen later separates them. Match such rows
+// in pairs, and use no row beyond its weight. Let M be the total weight of the pairs, and cover[t] the weight of the pairs that condition t
+// separates. Then every set R of conditions costs at least M − Σ_{t in R} cover[t]: R separates a pair only if some t in R does, and in
+// every other pair, one of the two rows is misclassified. This holds for every matching, and so for every mean of matchings.
 //
 // With more than two classes, clusters of rows that all have different classes give a better bound than pairs. m rows cost m − 1 if no
-// condition separates them, and in general m minus the number of parts that R divides them into. A condition with a rows of the cluster
-// on one side and b on the other adds at most min(a, b) parts, so it covers this much of the cluster.
+// condition separates them, and in general m minus the number of parts that R divides them into. A condition with p rows of the cluster on
+// one side and q rows on the other adds at most min(p, q) parts, so its cover of the cluster is min(p, q).
 #pragma once
 
 #include <array>

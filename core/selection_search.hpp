@@ -76,7 +76,7 @@ class SelectionSearch {
   PairMatcher matcher_;
   Decided root_;
   std::size_t n_ = 0;
-  bool is_limited_ = false;  // by features
+  bool is_limited_ = false;  // whether the features limit the choice
   bool has_best_ = false;
   Candidate best_;
   std::int64_t ceiling_ = 0;

@@ -6,7 +6,7 @@
 
 namespace fcca {
 
-// Depth 3 if reading a pair table takes longer than building it. Every split has bounds, as in branch().
+// Searches trees of depth 3 if reading a pair table takes longer than building it. Every split has bounds, as in branch().
 template <class W>
 void TreeSearch<W>::sweep_by_bounds(const TreeRows<W>& rows, const PairTable<W>& total, const std::vector<double>& costs, double as_leaf,
                                     Solutions& best, bool is_root, Side side) {
@@ -27,7 +27,7 @@ void TreeSearch<W>::sweep_by_bounds(const TreeRows<W>& rows, const PairTable<W>&
   raise_to_bounds(rows, bounds, as_leaf, best);
 }
 
-// If no tree below the limit was found: the least bound of all splits, which may be above it, and of a leaf.
+// If no tree below the limit was found, raises the lower bound in best to the least bound of all splits and of a leaf.
 template <class W>
 void TreeSearch<W>::raise_to_bounds(const TreeRows<W>& rows, const SplitBounds<W>& bounds, double as_leaf, Solutions& best) const {
   Limits least(best.size(), as_leaf);
@@ -63,7 +63,7 @@ bool TreeSearch<W>::is_open(const SplitBounds<W>& bounds, std::int32_t split, co
   return is_open;
 }
 
-// Solves both sides of a split of depth 3, as far as it can cost less than the best trees. Returns whether it improves one.
+// Solves both sides of a split of depth 3, as long as the split can cost less than the best trees. Returns whether it improves a tree.
 template <class W>
 bool TreeSearch<W>::solve_quarters(const TreeRows<W>& rows, SideTable<W>& table, SplitBounds<W>& bounds, std::int32_t split, Side side,
                                    Solutions& best) {

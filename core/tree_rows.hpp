@@ -13,11 +13,11 @@ namespace fcca {
 // A chain is a list of nested columns (x > t1 ⊇ x > t2 ⊇ …), so a row is described by the number of columns it passes. A column
 // that is nested with no other is a chain of one.
 //
-// Weights are kept in planes: one per class and, if leaves have a minimum number of rows, one more with the numbers of rows.
-// For the plain error, net weights are enough. With two classes, there is one plane: the weight of class 1 minus the weight of class 0.
-// With more, there is one plane per class, minus the row's smallest weight. The part left out is an error of every tree, and the caller
-// adds it. A leaf then gains the weight of its best class (with two classes, |Σ of the signed plane|), and the errors of a tree are
-// unit · (Σ most − gain of its leaves), because with the signed plane a leaf gains twice what it saves.
+// Weights are kept in planes: one per class and, if leaves have a minimum number of rows, one more with the numbers of rows. For the plain
+// error, net weights are enough. With two classes, there is one plane: the weight of class 1 minus the weight of class 0. With more, there
+// is one plane per class, minus the row's smallest weight. The weight left out is an error of every tree, so the caller adds it. A leaf
+// then gains the weight of its best class (with two classes, |Σ of the signed plane|), and the errors of a tree are unit · (Σ most − gain
+// of its leaves), because with the signed plane a leaf gains twice what it saves.
 template <class W>
 struct TreeRows {
   std::size_t n_rows = 0, n_chains = 0, n_columns = 0, n_planes = 1;

@@ -40,7 +40,8 @@ struct Trees {
   const double* value_of(std::int32_t node) const { return value + static_cast<std::size_t>(node) * n_outputs; }
 };
 
-// Consecutive trees whose sum is divided and weighted before it is added. A sum that is not nested starts from the base.
+// Parts of consecutive trees. If nested, the sum of each part is divided and weighted before it is added to the total. Otherwise, the trees
+// are added to the total one by one.
 struct Parts {
   std::size_t n_parts;
   const std::int64_t* size;

@@ -190,7 +190,7 @@ typename TreeSearch<W>::Solutions TreeSearch<W>::search(const TreeRows<W>& rows,
   return best;
 }
 
-// Offers a tree to every slot that allows its number of leaves.
+// Stores a tree in every slot that allows its number of leaves, if it is cheaper than the tree there.
 template <class W>
 void TreeSearch<W>::offer(std::int64_t leaves, const Solution& tree, Solutions& best) const {
   for (std::size_t slot = budget_.slot_of(leaves); slot < best.size(); ++slot) {
@@ -231,8 +231,8 @@ void TreeSearch<W>::solve_depth_one(const TreeRows<W>& rows, const WeightSums& a
   }
 }
 
-// Costs of trees of depth at most 2, including the penalties of their leaves, by slot: for the slot's number of leaves at most or, without
-// a limit, for any number of leaves.
+// Costs of trees of depth at most 2 by slot, including the penalties of their leaves. A slot holds the cost for at most its number of
+// leaves or, without a limit, for any number of leaves.
 template <class W>
 void TreeSearch<W>::price(const ShallowCosts& costs, std::array<double, 4>& priced) const {
   priced = {costs.one + penalty_, costs.two + 2 * penalty_, costs.three + 3 * penalty_, costs.four + 4 * penalty_};
@@ -355,8 +355,8 @@ bool TreeSearch<W>::set_side_limits(const Solutions& best, const double* own, co
   return any;
 }
 
-// Solves both sides of a split, as far as it can cost less than the best trees, and raises its bounds to their costs. Returns whether
-// the split improves a tree.
+// Solves both sides of a split, as long as the split can cost less than the best trees. Raises the bounds of the sides to their costs.
+// Returns whether the split improves a tree.
 template <class W>
 bool TreeSearch<W>::solve_sides(const TreeRows<W>& rows, SplitBounds<W>& bounds, std::int32_t split, std::int32_t depth, Solutions& best,
                                 QuarterBounds<W>* quarters) {
@@ -399,7 +399,7 @@ std::int32_t TreeSearch<W>::extract(const TreeRows<W>& rows, const std::vector<s
   for (const std::int32_t a : chosen) sides[rows.passes(a, chain, count)].push_back(a);
   std::int32_t children[2];
   for (int side = 0; side < 2; ++side) {
-    // Already known if the split was found by branching, and solved quickly if it came from a pair table.
+    // The tree of the side is already known if the split was found by branching. It is found quickly if the split came from a pair table.
     const std::size_t slot = side == 0 ? solution.left_slot : solution.right_slot;
     Limits limits(budget_.n_slots(), -infinity);
     limits[slot] = infinity;
