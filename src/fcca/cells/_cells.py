@@ -212,7 +212,7 @@ class Cells:
         return position[len(self.cuts) :]
 
     def last_crossed(self, feature: Codes, origin: Floats, landing: Floats, cut: Floats) -> Floats:
-        """Find the cut that each change crosses last, on the way to its landing.
+        """Find the cut that each change crosses last.
 
         The result is NaN for a change of a numeric column that crosses no cut.
 

@@ -1,4 +1,4 @@
-"""The training rows, or statistics of them, that searches need in addition to the cells."""
+"""The training rows, or statistics of them, for searches that need more than cells."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Bounds(OneColumn):
     low, high : float or None
         The smallest and the largest value after a change.
     relative : bool, default=False
-        If True, ``low`` and ``high`` are bounds on the difference between the new and the old value, as a share of the
+        If True, ``low`` and ``high`` are bounds on the relative change: the new value minus the old one, divided by the
         absolute value of the old one. With -0.2 and 0.2, a value may fall or rise by at most 20 %. For example, -10 may
         change to any value from -12 to -8.
     by : pair of float or None

@@ -405,7 +405,7 @@ class LinearProgram:
         return len(self.cost)
 
     def landings(self, x: Floats) -> list[tuple[int, float]]:
-        """Return pairs of a changed feature and its new value in a solution, sorted by feature."""
+        """Return the changed features in a solution ``x`` with their new values, sorted."""
         found = []
         for unit in self.units:
             if unit.landings:
@@ -417,7 +417,7 @@ class LinearProgram:
         return sorted(found)
 
     def value(self, unit: ChangeColumns, x: Floats) -> float:
-        """Return the new value of a number in a solution ``x`` that changes it."""
+        """Return the new value of a changed number in a solution ``x``."""
         width = float(self.task.width[unit.feature])
         if not unit.shared:
             (leg,) = (leg for leg in unit.legs if x[leg.switch] > 0.5)

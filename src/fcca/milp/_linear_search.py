@@ -280,7 +280,7 @@ class LinearSearch:
         return LinearConstraint(row[None, :], -np.inf, np.count_nonzero(taken) - 1)
 
     def _moves(self, program: LinearProgram, x: Floats) -> tuple[tuple[int, float], ...] | None:
-        """Return pairs of a changed column and its new value in a solution ``x``.
+        """Return the changed columns in a solution ``x`` with their new values.
 
         If rounding makes a sum exceed the upper limit of a rule, the new value of a number is adjusted slightly. Numbers on
         a grid cannot be adjusted. Returns None if no changed number of the rule can be adjusted.

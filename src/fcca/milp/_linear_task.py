@@ -1,4 +1,4 @@
-"""The data that the mixed-integer programs of all rows of a linear model share."""
+"""Data shared by the mixed-integer programs of all rows of a linear model."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Task:
 
     @cached_property
     def enterable(self) -> dict[int, list[int]]:
-        """For each column of categories, the known codes that occur in the training rows."""
+        """For each column of categories, the codes in the training rows, except for missing values."""
         return {j: [int(c) for c in self.values(j) if 0 <= c < len(effect)] for j, effect in self.model.effects.items()}
 
     def unordered_price(self, j: int) -> float:

@@ -73,9 +73,10 @@ class Places:
 
     @cached_property
     def first(self) -> Longs:
-        """Index of the first place of each unit and, as the last entry, the number of places.
+        """Index of the first place of each unit.
 
-        A unit is a column or one-hot group. Its places are the values that it can take.
+        A unit is a column or one-hot group. Its places are the values that it can take. The last entry is the number of
+        places.
         """
         return np.cumsum([0, *(len(unit.cost) for unit in self.units)])
 
@@ -96,7 +97,7 @@ class Places:
 
     @cached_property
     def unit_of(self) -> dict[int, tuple[int, int]]:
-        """For each column that can change, the index of its unit and its position in the unit.
+        """For each column that can change, its unit and its position in the unit.
 
         A unit is a single column or a one-hot group of columns.
         """
@@ -125,7 +126,7 @@ class Places:
         return Places(self.x0, tuple(unit.among(wanted[self.span(u)]) for u, unit in enumerate(self.units)))
 
     def row(self, chosen: Longs) -> Floats:
-        """Return the changed row, given the index of the chosen place of each unit."""
+        """Return the changed row. ``chosen`` holds the index of the place of each unit."""
         x = self.x0.copy()
         for unit, place in zip(self.units, chosen - self.first[:-1], strict=True):
             if place != unit.own:
@@ -133,7 +134,7 @@ class Places:
         return x
 
     def total(self, chosen: Longs) -> float:
-        """Compute the cost of a change, given the index of the chosen place of each unit."""
+        """Compute the cost of a change. ``chosen`` holds the index of the place of each unit."""
         return float(sum(self.cost[chosen].tolist()))
 
 
@@ -273,7 +274,10 @@ class PlaceFinder:
 
     @cached_property
     def _switched(self) -> dict[tuple[int, ...], Booleans]:
-        """For each one-hot group, a mask of the columns that are its only 1 in some training row."""
+        """For each one-hot group, a mask of the columns that can become 1.
+
+        A column can become 1 if it is the only 1 of its group in some training row.
+        """
         found = {group: np.zeros(len(group), dtype=bool) for group in self.limits.groups}
         for X in self.training.rows() if found else ():
             for group, seen in found.items():

@@ -129,9 +129,9 @@ def _find(estimator: Any) -> tuple[str, Reader | None]:
             return name, None
     raise UnsupportedModelError(
         f"{type(estimator).__name__} is not supported. Supported classifiers: {', '.join(supported_models())}. They may "
-        "also come after encoders, imputers and scalers in a Pipeline, or be inside a parameter search such as GridSearchCV "
-        "or inside a FrozenEstimator. For trained boosters of xgboost.train, lightgbm.train and catboost.CatBoost, use "
-        "fcca.models.as_classifier(booster), or CounterfactualExplainer(booster, X)."
+        "be the last step of a Pipeline with encoders, imputers and scalers. They may also be inside a parameter search "
+        "such as GridSearchCV, or inside a FrozenEstimator. For trained boosters of xgboost.train, lightgbm.train and "
+        "catboost.CatBoost, use fcca.models.as_classifier(booster), or CounterfactualExplainer(booster, X)."
     )
 
 

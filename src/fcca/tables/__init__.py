@@ -1,4 +1,4 @@
-"""The table that the user gives: checks, categories, missing values, encoding as numbers, and row weights."""
+"""The user's table: checks, categories, missing values, encoding as numbers, and row weights."""
 
 from fcca.tables._columns import Column, Columns
 from fcca.tables._known_rows import known_rows

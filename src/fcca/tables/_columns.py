@@ -252,7 +252,10 @@ class Columns:
 
 
 def _index(labels: tuple[Any, ...]) -> pd.Index[Any]:
-    """Build a pandas index of categories that keeps their types: 1 stays an integer next to 2.5."""
+    """Build a pandas index of categories that keeps their types.
+
+    For example, 1 stays an integer next to 2.5.
+    """
     index = pd.Index(list(labels), tupleize_cols=False)
     same = all(type(a) is type(_plain(b)) for a, b in zip(index.tolist(), labels, strict=True))
     return index if same else pd.Index(list(labels), dtype=object, tupleize_cols=False)
@@ -308,9 +311,10 @@ class _RawColumn:
         return np.array([not isinstance(value, real) for value in self.values], dtype=np.bool_) & ~self.is_missing
 
     def numbers(self, name: str, rows: NDArray[Any] | None) -> Floats:
-        """Convert the values to float64. Raise an error that names values which are not numbers.
+        """Convert the values to float64.
 
-        ``name`` and ``rows`` are the names of the column and of the rows in the error message.
+        Values that are not numbers raise an error that names them. ``name`` and ``rows`` are the names of the column and of
+        the rows in the error message.
         """
         if self.is_categorical:
             return _RawColumn(np.asarray(self.values, dtype=object)).numbers(name, rows)
@@ -330,9 +334,9 @@ class _RawColumn:
 
     @cached_property
     def _factorized(self) -> tuple[NDArray[np.intp], list[Any]]:
-        """The position of each row's value among the distinct values, and the distinct values.
+        """The code of each row's value, and the list of distinct values.
 
-        The position of a missing value is -1.
+        The code of a value is its position in the list. The code of a missing value is -1.
         """
         if self.is_categorical:
             given = self.values.cat if isinstance(self.values, pd.Series) else self.values

@@ -14,7 +14,9 @@ from fcca.exceptions import InvalidInputError
 
 
 def check_weights(sample_weight: ArrayLike | None, n_rows: int, *, may_all_be_0: bool = False) -> NDArray[np.float64]:
-    """Check that weights are finite, not negative and not all 0, with one weight per row.
+    """Check row weights, and return them as an array.
+
+    Weights must be finite, not negative and not all 0, with one weight per row.
 
     Parameters
     ----------

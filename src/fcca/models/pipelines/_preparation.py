@@ -36,8 +36,8 @@ class _InnerClassifier:
     path : str
         Prefix of its parameters in the outer estimator, such as ``"estimator__"``.
     ready : bool
-        True if no preparation is needed, because the classifier is already fitted, or because the user's pipeline has steps
-        other than scalers.
+        True if no preparation is needed. This is the case if the classifier is already fitted, or if the user's pipeline has
+        steps other than scalers.
     scaled : bool
         Whether a scaler comes before the classifier.
     """

@@ -222,8 +222,8 @@ def _columns(saved: _SavedLightGBM, labels: list[list[Any]] | None) -> Columns:
     if labels and len(labels) != len(by_category):
         raise UnsupportedModelError(
             f"The LightGBM model was fitted on {len(labels)} columns of pandas' category dtype, but it treats "
-            f"{len(by_category)} columns as categories, and does not store which labels belong to which column. Make "
-            "ordered categories unordered (X[c].cat.as_unordered()), leave categorical_feature at 'auto', and refit."
+            f"{len(by_category)} columns as categories. It does not store which labels belong to which column. Make ordered "
+            "categories unordered (X[c].cat.as_unordered()), leave categorical_feature at 'auto', and refit."
         )
     names = [None if name == f"Column_{j}" else name for j, name in enumerate(saved.feature_names)]
     columns = [Column(name, missing=True) for name in names]
