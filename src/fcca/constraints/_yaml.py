@@ -19,7 +19,9 @@ def load_rules(path: str | Path) -> tuple[Constraint, ...]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidInputError(f"{path.name} is not valid UTF-8: {error.reason} at byte {error.start}.") from error
+        raise InvalidInputError(
+            f"{path.name} is not valid UTF-8: {error.reason} at byte {error.start}. Save it as UTF-8."
+        ) from error
     except OSError as error:
         raise InvalidInputError(f"The rules file {path} cannot be read: {error.strerror}.") from error
     return rules_from_yaml(text, name=path.name)

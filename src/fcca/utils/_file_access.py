@@ -64,7 +64,9 @@ def _check_regular(path: Path, found: os.stat_result, largest: int) -> None:
     if not stat.S_ISREG(found.st_mode):
         raise InvalidInputError(f"{path} is a device or a pipe. Copy its contents into a file and give that file.")
     if found.st_size > largest:
-        raise InvalidInputError(f"{path} has {found.st_size:,} bytes, more than the limit of {largest:,}.")
+        raise InvalidInputError(
+            f"{path} has {found.st_size:,} bytes, more than the limit of {largest:,}. Give a smaller file."
+        )
 
 
 class AtomicOutputs:

@@ -130,7 +130,8 @@ class DocumentReader:
         if not is_whole(version) or version not in self.versions:
             known = " and ".join(map(str, self.versions))
             raise InvalidInputError(
-                f"The {self.what} has version {repr(version)[:40]}. This version of fcca reads version {known}."
+                f"The {self.what} has version {repr(version)[:40]}, but this version of fcca reads only version {known}. "
+                f"Update fcca, or write the {self.what} again with {self.writer} or fcca distill."
             )
         return int(version)
 
