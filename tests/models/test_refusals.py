@@ -141,7 +141,7 @@ def test_unsupported_fitted_models_are_refused():
         read_model(CalibratedClassifierCV(FOREST, ensemble=False, cv=2).fit(X, y))
     with pytest.raises(UnsupportedModelError, match="2 different classifiers"):
         read_model(CalibratedClassifierCV(FOREST, cv=2).fit(X, y > 0))
-    with pytest.raises(UnsupportedModelError, match="averages of leaves"):
+    with pytest.raises(UnsupportedModelError, match="averages over leaves"):
         read_model(BaggingClassifier(GradientBoostingClassifier(n_estimators=2), 2).fit(X, y))
     with pytest.raises(UnsupportedModelError, match="votes of GradientBoostingClassifier"):
         read_model(AdaBoostClassifier(GradientBoostingClassifier(n_estimators=2), n_estimators=2).fit(X, y))
@@ -166,7 +166,7 @@ def test_votes_against_a_class_are_refused():
 def test_ensembles_three_deep_are_refused():
     X, y = three_classes()
     deep = BaggingClassifier(BaggingClassifier(RandomForestClassifier(2), 2), 2).fit(X, y)
-    with pytest.raises(UnsupportedModelError, match="averages of leaves"):
+    with pytest.raises(UnsupportedModelError, match="averages over leaves"):
         read_model(deep)
 
 
