@@ -35,8 +35,8 @@ class CounterfactualProblem:
         use "range".
     category_distance : float or "auto"
         Distance of a change without direction: another category, a filled-in missing value, a switch of a one-hot group.
-        "auto" is the mean distance between two training rows in one numeric column. The mean is taken over all pairs of
-        rows and all numeric columns that vary.
+        "auto" computes the mean distance between two training rows for each numeric column that is not constant, and uses
+        the mean over these columns.
     """
 
     lambda0: float = 0.1
