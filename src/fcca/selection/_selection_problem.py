@@ -16,8 +16,8 @@ from fcca.thresholds import ThresholdTable
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
-MOST_CONDITIONS = 65_000  # the core numbers them with 16 bits
-FAR_FROM_ONE = 200  # exponent of a sum of weights that is too large or too small for whole units
+MOST_CONDITIONS = 65_000  # the C++ core numbers conditions with 16 bits
+FAR_FROM_ONE = 200  # weights are scaled if the binary exponent of their sum is farther from 0 than this
 
 
 class SearchResult(NamedTuple):
