@@ -25,9 +25,8 @@ TOP = np.uint64(1) << np.uint64(63)
 class DigitCounts:
     """Counts of the next digits, for one pass of a median search.
 
-    There are counts for the lower and for the upper median of each column. Only values that begin with the bits of this
-    median found so far are counted.
-    The sum ``a + b`` of two objects counts the values of both.
+    There are counts for the lower and for the upper median of each column. Only values that begin with the bits found so
+    far for this median are counted. The sum ``a + b`` of two objects counts the values of both.
 
     Attributes
     ----------

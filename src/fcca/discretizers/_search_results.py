@@ -106,7 +106,7 @@ class CrossingCounts:
 
     @property
     def n_counterfactuals(self) -> int:
-        """Number of rows for which a counterfactual was searched, with any status."""
+        """Number of rows for which a counterfactual was searched, whatever its status."""
         return sum(self.statuses.values())
 
     def __add__(self, other: CrossingCounts) -> CrossingCounts:
@@ -132,9 +132,9 @@ class SearchResult(NamedTuple):
     counts: CrossingCounts
     counterfactuals: Counterfactuals
     crossings: Crossings
-    condition: NDArray[np.int64]  # per crossing, its position in the table of the counts before these are compacted
+    condition: NDArray[np.int64]  # for each crossing, the position of its condition in ``crossings.table``
     predictions: NDArray[Any]  # of the black box, for all rows
-    probability: NDArray[np.float64] | None  # its class probabilities, for all rows; None if it has none
+    probability: NDArray[np.float64] | None  # of the black box, for all rows; None if it has no probabilities
 
 
 class OutOfTimeError(NoCounterfactualError):
