@@ -436,6 +436,6 @@ def check_selects(discretizer: Any) -> None:
     """Raise an error if a discretizer cannot choose among its thresholds."""
     if not hasattr(discretizer, "set_selection"):
         raise InvalidInputError(
-            f"{type(discretizer).__name__} cannot choose among its thresholds, because it has no method set_selection. Use a "
-            "discretizer with this method, such as FCCADiscretizer."
+            f"{type(discretizer).__name__} cannot choose among its thresholds, because it has no method set_selection. Use "
+            "a discretizer with this method, such as FCCADiscretizer."
         )

@@ -246,7 +246,7 @@ def _deviations(counted: ValueCounts, low: Floats, high: Floats) -> Floats:
 def _median(values: Floats, weights: Floats) -> float:
     """Compute the weighted median of sorted values.
 
-    If the values up to some value have exactly half of the weight, the median is the mean of that value and the next one.
+    If the cumulative weight is exactly one half at some value, the median is the mean of this value and the next.
     """
     upto = np.round(np.cumsum(weights) / weights.sum() / ROUNDING) * ROUNDING
     lower, upper = np.searchsorted(upto, 0.5, side="left"), np.searchsorted(upto, 0.5, side="right")

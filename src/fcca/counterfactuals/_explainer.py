@@ -83,8 +83,8 @@ class CounterfactualExplainer:
     X : array-like or data frame of shape (n_rows, n_features)
         Training data, or similar data. X determines the units of distance, and a change stays inside the range of X. The
         cuts of the classifier divide a column into cells. A feature that moves into another cell takes the nearest value of
-        X in that cell, or the middle of the cell if it is empty. A linear classifier has no cuts; its changes end at the
-        decision boundary.
+        X in that cell. If the cell contains no value of X, the feature takes the middle of the cell. A linear classifier
+        has no cuts; its changes end at the decision boundary.
     lambda0, lambda1, lambda2 : float, default=0.1, 1.0 and 0.0
         Cost of a change: ``lambda0`` per changed feature, ``lambda1`` times the distance and ``lambda2`` times its square.
     scale : {"range", "rank", "mad"} or mapping of column names to units, default="range"

@@ -144,7 +144,7 @@ def _released_on_error(futures: list[Any]) -> Iterator[None]:
 
 @contextmanager
 def _counting(keys: set[Any], progress: Callable[[int], None] | None) -> Iterator[None]:
-    """Call ``progress`` with the number of tasks in ``keys`` that are finished.
+    """Call ``progress`` with the number of finished tasks among ``keys``.
 
     This works for Dask's local scheduler only.
     """

@@ -188,5 +188,5 @@ def values_around(cells: Cells, own: Floats, table: ThresholdTable) -> Threshold
 
 
 def observed_cells(X: Floats, feature: NDArray[np.int32], threshold: Floats) -> Cells:
-    """Build the cells between thresholds, with the range of the values of X in each cell."""
+    """Build the cells between thresholds, with the range of X in each cell."""
     return Cells.from_cuts([threshold[feature == j] for j in range(X.shape[1])]).observe(X)

@@ -2,7 +2,7 @@
 
 A column with an even number of values has two middle values, the lower and the upper median; its median is their mean.
 Floats are converted to 64-bit whole numbers with the same order. Each pass finds the next 16 bits (one digit) of the lower
-and the upper median: it counts the next digits of the values that begin with the bits found so far.
+and the upper median. To do so, it counts the next digits of the values that begin with the bits found so far.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class PartialFit:
 
 
 def _check_frozen(discretizer: Any) -> bool:
-    """Check that the classifier is a ``FrozenEstimator``; it cannot be fitted on chunks."""
+    """Check that the classifier is frozen, because it cannot be fitted on chunks."""
     if not isinstance(discretizer.estimator, FrozenEstimator):
         raise InvalidInputError(
             "Rows in chunks need a classifier that is already fitted. Give estimator=FrozenEstimator(classifier), got "
@@ -289,7 +289,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
 
 
 def _check_rules(constraints: Sequence[Constraint], search: ThresholdSearch) -> None:
-    """Check that rules can be applied to single chunks and name known columns."""
+    """Check that rules apply to single chunks and refer only to known columns."""
     for rule in check_rules(constraints):
         if rule.needs_all_rows(is_linear=not search.engine.has_cuts):
             raise InvalidInputError(
@@ -301,7 +301,7 @@ def _check_rules(constraints: Sequence[Constraint], search: ThresholdSearch) -> 
 
 
 def _check_no_missing(search: ThresholdSearch) -> None:
-    """Check that no number is missing, because the median to fill in is unknown."""
+    """Check that numeric columns have no missing values, because medians are unknown."""
     for j in search.columns_to_fill():
         raise InvalidInputError(
             f"Column {search.names[j]!r} has missing values. To test what a missing value changes, it is replaced "

@@ -214,9 +214,9 @@ def table_for(model: Model, data: TrainingData) -> Floats:
 def _recoded(X: Floats, columns: Columns, known: Columns) -> Floats | None:
     """Translate category codes from ``columns`` to ``known``, without encoding X again.
 
-    Returns X itself if all codes stay the same. Returns None in three cases: a column is numeric in only one of ``columns``
-    and ``known``, a category is not in ``known``, or ``known`` does not allow a missing value. Then the table must be
-    encoded with :meth:`Columns.encode`, which raises an error if necessary.
+    Returns X itself if all codes stay the same. Returns None if a column is numeric in only one of ``columns`` and
+    ``known``, or if ``known`` lacks a category or does not allow a missing value. Then the table must be encoded with
+    :meth:`Columns.encode`, which raises an error if necessary.
     """
     if np.isnan(X[:, [not (column.missing or column.ignored) for column in known]]).any():
         return None

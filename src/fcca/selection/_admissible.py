@@ -149,7 +149,7 @@ def _caps(per_feature: Any, table: ThresholdTable) -> NDArray[np.int32]:
 
 
 def _positions(parameter: str, given: Any, table: ThresholdTable, *, columns: bool) -> list[int]:
-    """Return the positions in the table of the conditions that a parameter lists, without duplicates.
+    """Return the positions of the conditions in ``given``, without duplicates.
 
     Parameters
     ----------

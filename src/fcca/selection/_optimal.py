@@ -49,7 +49,7 @@ class OptimalSelection(BaseEstimator):
         Maximum number of conditions on each column. A dict such as ``{"age": 2}`` limits only the named columns.
     fit_to : {"labels", "target"}, default="labels"
         The classes that the conditions should separate if a discretizer uses this selection: the labels, or the predictions
-        of the black box. :meth:`select` and :meth:`frontier` ignore it and use the given y.
+        of the black box. :meth:`select` and :meth:`frontier` ignore this parameter and use the given y.
     time_limit : float, default=None
         Seconds for the whole call. After that, the best set found so far is returned with a lower bound and a warning.
     max_nodes : int, default=None

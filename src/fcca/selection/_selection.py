@@ -31,9 +31,9 @@ class Selection:
     lower_bound : float
         No admissible set with the same number of conditions has an inconsistency below this bound.
     is_optimal : bool
-        True if the search proved that no admissible set with the same number of conditions is better: none has a smaller
-        inconsistency, or the same inconsistency and larger counts. With ``max_inconsistency``, it also proved that no
-        smaller set suffices.
+        True if the search proved that no admissible set with the same number of conditions is better. A better set has a
+        smaller inconsistency, or the same inconsistency and larger counts. With ``max_inconsistency``, the search also
+        proved that no smaller set suffices.
     n_nodes : int
         Number of branches that the search has visited.
     n_thresholds_bound : int
@@ -77,7 +77,7 @@ class Selection:
     def proof(self) -> str:
         """Text of the proof: ``proven optimal`` or ``not proven; no choice is below 0.7 %``.
 
-        The bound is on the inconsistency of all admissible sets with the same number of conditions.
+        No admissible set with the same number of conditions has an inconsistency below the stated bound.
         """
         if self.n_thresholds_bound < self.n_thresholds:
             return f"not proven to be the fewest: at least {self.n_thresholds_bound} are needed"

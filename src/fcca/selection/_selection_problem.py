@@ -50,8 +50,8 @@ class SearchResult(NamedTuple):
 class SelectionProblem:
     """Rows and conditions, with the conditions grouped into chains.
 
-    The conditions ``x > t`` on one column form a chain, in ascending order of ``t``: if one holds, all earlier ones hold
-    too. So one number per row and chain says which conditions hold. Every other condition is a chain of one condition.
+    The conditions ``x > t`` on one column form a chain, in ascending order of ``t``. If one of them holds, all earlier ones
+    hold too. So one number per row and chain says which conditions hold. Every other condition is a chain of one condition.
 
     Attributes
     ----------

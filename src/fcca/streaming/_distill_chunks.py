@@ -202,8 +202,9 @@ def distill(
 ) -> FCCAClassifier:
     """Replace a black box with an optimal tree, from a table in chunks.
 
-    The table need not fit into memory. It is read three times, one chunk at a time: for the ranges of the columns, for the
-    counterfactuals, and for the distinct binary rows that the tree is grown on. Some tables need more passes:
+    The table need not fit into memory. It is read three times, one chunk at a time. The passes collect the ranges of the
+    columns, then the counterfactuals, then the distinct binary rows that the tree is grown on. Some tables need more
+    passes:
 
     - one more for a linear black box;
     - one more for a black box that does not store category labels;

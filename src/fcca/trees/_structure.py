@@ -263,7 +263,7 @@ class TreeStructure:
     def path_in_words(
         self, path: list[tuple[int, bool]], feature_names: Sequence[str], columns: Columns | None
     ) -> list[str]:
-        """Describe a path by its tests, without those that other tests on the path imply.
+        """Describe a path by its tests, without redundant tests.
 
         For example, ``x > 2`` is left out if the path also contains ``x > 3``.
 
