@@ -378,8 +378,8 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
             raise InvalidInputError("X, y and sample_weight belong together. Give all of them, or none.")
         if X is None and not hasattr(self, "_training"):
             raise InvalidInputError(
-                "The rows that this classifier was fitted on are not in memory: it was loaded or copied, or they came in "
-                "chunks. Give X and y."
+                "The rows that this classifier was fitted on are not in memory: the classifier was loaded or copied, or the "
+                "rows came in chunks. Give X and y."
             )
         rows = self._training if X is None else weighted_rows(X, y, sample_weight)
         if not are_training_rows(self, rows):

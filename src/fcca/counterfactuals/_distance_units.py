@@ -19,7 +19,7 @@ N_BINS = 1024
 #: Maximum number of distinct values that are kept per column if rows come in chunks (16 MB).
 MOST_DISTINCT = 2**20
 FARTHEST = 1e90  # in units of distance; its square times the largest lambda does not overflow
-# Ranks and medians are rounded to this, so that the order of summation does not matter.
+# Ranks and medians are rounded to multiples of this, so that the order of summation does not matter.
 ROUNDING = 2.0**-40
 
 

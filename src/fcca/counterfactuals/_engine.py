@@ -330,7 +330,7 @@ class CounterfactualEngine:
         plausibility : Plausibility, optional
             Required plausibility of the changed rows.
         n_jobs : int, optional
-            Number of threads, or of worker processes if such a joblib backend is active.
+            Number of threads, or number of processes if a joblib backend of processes is active.
         time_limit, time_limit_per_row : float, optional
             Seconds for all points together and for each point. The status shows which results are proven.
         progress : callable, optional

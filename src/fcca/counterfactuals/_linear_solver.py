@@ -60,9 +60,9 @@ class LinearSolver:
         lambda2 = batch.problem.lambda2
         if lambda2 > 0 and (self.model.effects or not _plain_points(self.model, batch.limits, batch.rows).all()):
             raise UnsupportedModelError(
-                f"lambda2={lambda2:g} is not supported for this linear model and these rules. It needs two classes, numeric "
-                "columns, and no rules except costs, immutable columns and bounds that include the present value. Use "
-                "lambda2=0."
+                f"lambda2={lambda2:g} is not supported for this linear model and these rules. A lambda2 above 0 needs two "
+                "classes, numeric columns, and no rules except costs, immutable columns and bounds that include the present "
+                "value. Use lambda2=0."
             )
         ends = time.monotonic() + batch.time_limit
         easy, found = self._any_other_class(batch) if self.model.n_outputs > 1 else self._without_rules_between(batch, ends)

@@ -53,7 +53,7 @@ class LocalChunks(Chunks):
     Parameters
     ----------
     source : iterable of Rows or EncodedRows
-        The chunks. It is iterated once per stage, and must yield all chunks each time.
+        The chunks. ``source`` is iterated once per stage, and must yield all chunks each time.
     n_rows : int or None
         Number of rows for the progress bar, if known.
     verbose : bool, default=False

@@ -122,7 +122,7 @@ class FCCADiscretizer(PartialFitTransformer):
     all_thresholds_ : ThresholdTable
         All conditions found, before ``Q``, ``max_thresholds`` and the selection are applied.
     selection_ : Selection
-        The choice with its proof. Only if there is a selection.
+        The chosen conditions, with the proof. Only if there is a selection.
     counterfactuals_ : Counterfactuals
         One counterfactual per training row that is predicted correctly with a confidence between ``p0`` and ``p1``. The
         status says whether it is proven to be the cheapest one. :meth:`partial_fit` does not keep the counterfactuals.

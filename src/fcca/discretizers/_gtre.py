@@ -87,7 +87,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
         The conditions before the selection is applied. ``count`` is the importance of a condition in an ensemble fitted on
         the binary columns of exactly these conditions. The importances sum to 1.
     selection_ : Selection
-        The choice with its proof. Only if there is a selection.
+        The chosen conditions, with the proof. Only if there is a selection.
     estimator_ : classifier
         The reference ensemble, fitted on X.
     reference_score_ : float

@@ -51,7 +51,7 @@ class MidpointDiscretizer(ThresholdTransformer):
     all_thresholds_ : ThresholdTable
         The conditions before the selection is applied.
     selection_ : Selection
-        The choice with its proof. Only if there is a selection.
+        The chosen conditions, with the proof. Only if there is a selection.
     constant_features_ : list of str
         Columns with only one value, which have no conditions.
     n_features_in_ : int

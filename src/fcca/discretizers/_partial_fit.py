@@ -304,7 +304,6 @@ def _check_no_missing(search: ThresholdSearch) -> None:
     """Check that numeric columns have no missing values, because medians are unknown."""
     for j in search.columns_to_fill():
         raise InvalidInputError(
-            f"Column {search.names[j]!r} has missing values. To test what a missing value changes, it is replaced "
-            "with the median of its column over all rows, which partial_fit does not know. Use fcca.streaming.distill, or "
-            "fit."
+            f"Column {search.names[j]!r} has missing values. A missing value is filled in near the median of its column "
+            "over all rows, which partial_fit does not know. Use fcca.streaming.distill, or fit."
         )

@@ -33,7 +33,8 @@ class TableStatistics:
     has_missing : ndarray of shape (n_features,)
         Mask of the columns with missing values.
     is_binary : ndarray of shape (n_features,)
-        Mask of the columns that contain only 0 and 1. Only constraints use it; without them, it is True everywhere.
+        Mask of the columns that contain only 0 and 1. The mask is computed only for constraints; without them, it is True
+        everywhere.
     n_rows : int
         Number of training rows.
     classes : ndarray

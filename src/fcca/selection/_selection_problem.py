@@ -32,7 +32,7 @@ class SearchResult(NamedTuple):
     cost : float
         Cost of the chosen conditions.
     bound : float
-        No admissible set of this size has a lower cost than this.
+        No admissible set of this size has a cost below this bound.
     is_optimal : bool
         Whether the search finished its proof.
     n_nodes : int
@@ -103,7 +103,8 @@ class SelectionProblem:
         exponent = int(np.frexp(weight.sum())[1])
         if exponent <= np.finfo(np.float64).minexp:
             raise InvalidInputError(
-                f"The weights sum to {weight.sum():.3g}, which is too small for exact sums. Multiply them all by a factor."
+                f"The weights sum to {weight.sum():.3g}, which is too small for exact sums. Multiply all weights by "
+                "the same large number."
             )
         # A power of two rounds nothing.
         scale = float(np.ldexp(1.0, -exponent)) if abs(exponent) > FAR_FROM_ONE else 1.0
