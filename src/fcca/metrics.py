@@ -14,7 +14,7 @@ __all__ = ["compression_rate", "fidelity", "inconsistency_rate"]
 
 
 def _row_groups(B: Any) -> NDArray[np.int64]:
-    """Number the rows of B so that equal rows, and only these, have the same number."""
+    """Return a group number for each row of B; equal rows form a group."""
     B = check_array(B, dtype=None, ensure_min_features=0, ensure_all_finite=False)
     if B.shape[1] == 0:
         return np.zeros(len(B), dtype=np.int64)
@@ -26,7 +26,7 @@ def _row_groups(B: Any) -> NDArray[np.int64]:
 
 
 def compression_rate(B: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Compute the share of rows that are equal to an earlier row.
+    """Compute the share of rows that repeat an earlier row.
 
     This share is ``1 - number of distinct rows / number of rows``.
 
@@ -53,9 +53,9 @@ def compression_rate(B: ArrayLike, sample_weight: ArrayLike | None = None) -> fl
 
 
 def inconsistency_rate(B: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Compute the smallest share of rows that a classifier on the columns of B gets wrong.
+    """Compute the smallest error rate that a classifier on B can have.
 
-    Equal rows of B form a group. A classifier gives them all the same class, at best the most frequent label in the group.
+    Equal rows of B form a group. A classifier predicts the same class for the whole group, at best its most frequent label.
     The inconsistency is the share of rows whose label differs from the most frequent label in their group.
 
     Parameters
@@ -65,7 +65,7 @@ def inconsistency_rate(B: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | No
     y : array-like of shape (n_rows,)
         Labels, or the predictions of the black box.
     sample_weight : array-like of shape (n_rows,), optional
-        A row with weight 2 counts like two equal rows.
+        A row with weight 2 counts as two identical rows.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def fidelity(surrogate: ArrayLike, target: ArrayLike, sample_weight: ArrayLike |
     target : array-like of shape (n_rows,)
         Classes that the black box predicts for the same rows.
     sample_weight : array-like of shape (n_rows,), optional
-        A row with weight 2 counts like two equal rows.
+        A row with weight 2 counts as two identical rows.
 
     Returns
     -------

@@ -115,7 +115,8 @@ class ThresholdTable:
             )
         if self.columns is not None and len(self.columns.columns) != len(self.feature_names):
             raise InvalidInputError(
-                f"feature_names has {len(self.feature_names)} names for {len(self.columns.columns)} columns. Give one each."
+                f"feature_names has {len(self.feature_names)} names for {len(self.columns.columns)} columns. Give one name "
+                "per column."
             )
         object.__setattr__(self, "_codes", self._checked_codes())
         if not np.isfinite(self.threshold[self.kind == "cut"]).all():
@@ -138,7 +139,9 @@ class ThresholdTable:
     def _checked_codes(self) -> tuple[Codes | None, ...]:
         """Check that conditions fit their columns; return the category codes of every set."""
         if len(self.kind) != len(self.feature) or len(self.labels) != len(self.feature):
-            raise InvalidInputError("Every condition needs a kind, and an entry in labels that is None except for sets.")
+            raise InvalidInputError(
+                "Every condition needs a kind and an entry in labels: the categories of a set, or None for other conditions."
+            )
         kinds = set(self.kind.tolist())
         if unknown := kinds.difference(KINDS):
             raise InvalidInputError(f"Unknown kind of condition {unknown.pop()!r}. Expected one of {list(KINDS)}.")
@@ -258,7 +261,10 @@ class ThresholdTable:
     def from_sets(
         cls, feature_names: Sequence[str], asked: Sequence[tuple[int, Sequence[Any] | None]], columns: Columns
     ) -> ThresholdTable:
-        """Build a table from pairs (column position, categories or None for ``is missing``); every count is 1."""
+        """Build a table of sets of categories and of ``is missing``; every count is 1.
+
+        Each entry of ``asked`` is a pair: the position of a column, and its categories or None for ``is missing``.
+        """
         kind = ["missing" if labels is None else "set" for _, labels in asked]
         feature, labels = [j for j, _ in asked], [labels for _, labels in asked]
         nothing, ones = np.full(len(asked), np.nan), np.ones(len(asked))
@@ -372,9 +378,9 @@ class ThresholdTable:
     def rounded(self) -> tuple[ThresholdTable, NDArray[np.int64]]:
         """Replace every threshold with the shortest decimal between ``below`` and ``above``.
 
-        The binary columns of training rows do not change. Conditions between the same two training values are equal on these
-        rows and are combined. The threshold and the cut come from the condition crossed most often. Also returns the
-        position of each condition in the new table.
+        The binary columns of training rows do not change. Conditions between the same two training values are equal on
+        these rows and are combined. The combined condition has the threshold and the cut of the condition crossed most
+        often. Also returns the position of each condition in the new table.
         """
         columns = {name: getattr(self, name) for name in ("feature", "cut", "below", "above", "count", "kind")}
         shortest: dict[tuple[int, float, float], float] = {}
@@ -454,7 +460,7 @@ def _sorted(
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Sort conditions; return their order and a mask.
 
-    The mask is True for the first of several equal conditions, and for conditions that occur once.
+    In the sorted order, the mask is False for a condition that repeats the one before it.
     """
     keys: list[NDArray[Any]] = [feature, threshold]
     if (kind != "cut").any():
@@ -477,7 +483,7 @@ def _combine_equal(
     labels: Sequence[Labels | None],
     table_columns: Columns | None,
 ) -> tuple[ThresholdTable, NDArray[np.int64]]:
-    """Combine equal conditions. The cut comes from the condition crossed most often."""
+    """Combine equal conditions, and keep the cut of the one crossed most often."""
     table, condition = ThresholdTable.from_counts(
         feature_names,
         columns["feature"],

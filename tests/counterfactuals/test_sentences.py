@@ -93,14 +93,16 @@ def test_unproven_counterfactuals_state_their_gap():
     assert say("unverified", moves=moves).endswith("(not confirmed by the classifier itself)")
     assert say("unknown", bound=0.0) == "Time ran out before a change that leads to approved was found."
     assert say("unknown", bound=0.25, number=2) == (
-        "Time ran out before another change that leads to approved was found; none costs less than 0.25."
+        "Time ran out before another change that leads to approved was found; no such change costs less than 0.25."
     )
 
 
 def test_sentences_without_a_counterfactual():
     assert say("infeasible") == "No change within the range of the data leads to approved."
     assert say("infeasible", None) == "No change within the range of the data leads to another class."
-    assert say("infeasible", number=2) == "No other set of features leads to approved within the range of the data."
+    assert (
+        say("infeasible", number=2) == "No change of another set of features leads to approved within the range of the data."
+    )
     assert say(cost=0, bound=0) == "Already approved: nothing has to change."
     assert say(cost=0, probability=0.8) == "Already approved with a probability of at least 0.8: nothing has to change."
 

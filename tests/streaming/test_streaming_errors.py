@@ -315,7 +315,9 @@ def test_too_many_distinct_rows_come_with_advice(table, monkeypatch):
         in_chunks(cut_up(X, y, None, range(50, 400, 50)), model)
     monkeypatch.setattr(_counted_rows, "MOST_BYTES", 20_000)
     monkeypatch.setattr(_distill_chunks, "COARSER", (0.97,))
-    with pytest.raises(InvalidInputError, match=r"Q=0.97 keeps \d+ thresholds and leaves \d+ of \d+ sampled rows distinct"):
+    with pytest.raises(
+        InvalidInputError, match=r"Q=0.97, only \d+ thresholds are kept, and \d+ of \d+ sampled rows are distinct"
+    ):
         in_chunks(cut_up(X, y, None, range(50, 400, 50)), model)
 
 

@@ -28,7 +28,7 @@ from fcca.tables import Columns, TrainingTable, check_column_names, routed_metad
 from fcca.trees import OptimalTreeClassifier, TreeAnswersMixin, TreeStructure
 from fcca.utils import FIT_TO
 
-#: Branches of the search for the best thresholds.
+#: Maximum number of branches of the search for the best thresholds.
 NODES_OF_CHOICE = 2_000
 
 PARTS = ("discretizer", "tree")
@@ -347,7 +347,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
     def _with(self, discretizer: Any, rows: TrainingTable, **parameters: Any) -> FCCAClassifier:
         """Copy the classifier with another fitted discretizer, and fit a new tree.
 
-        ``parameters`` are set on the unfitted discretizer of the copy. Names that this discretizer does not have are
+        ``parameters`` are set on the unfitted discretizer of the copy. Parameters that this discretizer does not have are
         ignored. The ``n_thresholds`` of the copy is None.
         """
         other: FCCAClassifier = clone(self).set_params(n_thresholds=None)
@@ -378,8 +378,8 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
             raise InvalidInputError("X, y and sample_weight belong together. Give all of them, or none.")
         if X is None and not hasattr(self, "_training"):
             raise InvalidInputError(
-                "The rows that this classifier was fitted on are not in memory: it was loaded or copied, or they came in "
-                "chunks. Give X and y."
+                "The rows that this classifier was fitted on are not in memory: the classifier was loaded or copied, or the "
+                "rows came in chunks. Give X and y."
             )
         rows = self._training if X is None else weighted_rows(X, y, sample_weight)
         if not are_training_rows(self, rows):
@@ -465,7 +465,7 @@ def _fit_discretizer(
 ) -> tuple[TrainingTable, BinaryRows]:
     """Fit a discretizer, and return the training rows as given and as binary columns."""
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-    fit = getattr(discretizer, "fit_binary_rows", discretizer.fit)  # the former encodes and predicts each row once
+    fit = getattr(discretizer, "fit_binary_rows", discretizer.fit)  # fit_binary_rows encodes and predicts each row only once
     fitted = fit(X, y, **weights, **metadata)
     table = weighted_rows(X, y, sample_weight)
     if isinstance(fitted, BinaryRows):

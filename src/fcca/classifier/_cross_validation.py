@@ -27,8 +27,8 @@ Floats = NDArray[np.float64]
 
 #: The levels of granularity in the paper.
 GRANULARITIES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-LEAST_LIKELIHOOD = 1e-15  # of a class that the training rows of a fold do not have
-#: Branches of each search whose result is only compared with others. Its starting solution is close enough.
+LEAST_LIKELIHOOD = 1e-15  # probability of a class that does not occur in the training rows of a fold
+#: Maximum number of branches of each search in a cross-validation, where the starting solution is good enough.
 NODES_OF_PATH = 0
 
 
@@ -273,7 +273,7 @@ def choose_n_thresholds(path: pd.DataFrame, rule: str = "no_worse") -> int | Non
     Returns
     -------
     int or None
-        None means to keep all thresholds. The rule "no_worse" returns it if the trees of all numbers are worse.
+        None means to keep all thresholds. The rule "no_worse" returns None if every number gives a worse tree.
     """
     if rule == "no_worse":
         _check_path(path, "selection_path", ("n_thresholds", "accuracy", "accuracy_all", "log_loss", "log_loss_all"))
@@ -362,7 +362,7 @@ class CrossValidationMixin(ABC):
         """
         levels = list(Q)
         if not levels:
-            raise InvalidInputError("Q must contain at least one level.")
+            raise InvalidInputError("Q must contain at least one level of granularity, such as 0.5.")
         lines = [
             line | {"fold": fold.number}
             for fold in folds(X, y, sample_weight, cv)
@@ -435,4 +435,7 @@ class CrossValidationMixin(ABC):
 def check_selects(discretizer: Any) -> None:
     """Raise an error if a discretizer cannot choose among its thresholds."""
     if not hasattr(discretizer, "set_selection"):
-        raise InvalidInputError(f"{type(discretizer).__name__} cannot choose among its thresholds: it has no set_selection.")
+        raise InvalidInputError(
+            f"{type(discretizer).__name__} cannot choose among its thresholds, because it has no method set_selection. Use "
+            "a discretizer with this method, such as FCCADiscretizer."
+        )

@@ -1,6 +1,6 @@
 """Find the second-cheapest counterfactual of a row, the third, and so on.
 
-Each of these is found by searches in which some features are frozen, that is, may not change.
+Each of these is found by searches in which some features are frozen: they may not change.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fcca.counterfactuals._result import STATUSES, Counterfactuals, joined, with
 
 Features = frozenset[int]
 
-# A bound this close to a cost, as a share, counts as equal to it. The searches have the same tolerance.
+# A bound within this relative distance of a cost counts as equal to the cost. The searches use the same tolerance.
 PROVEN = 1e-9
 NOTHING: Features = frozenset()
 
@@ -53,10 +53,11 @@ class Alternative(NamedTuple):
 class Alternatives:
     """List the counterfactuals of one row from the cheapest to the most expensive.
 
-    A search with frozen features finds the cheapest counterfactual that leaves these features unchanged. Its result is
-    called open until it is listed. A further counterfactual is allowed if it does not change all the features of a listed
-    one. No allowed counterfactual is cheaper than the cheapest open result. So this result is listed next, if it is
-    allowed. In any case, new searches replace it. Each of them freezes one more of the features that it changes.
+    A search with frozen features finds the cheapest counterfactual that leaves these features unchanged. Results that are
+    not yet listed are called open. A counterfactual may be listed if it does not change all the features of one that is
+    already listed. No counterfactual that may still be listed is cheaper than the cheapest open result. So this result is
+    listed next, if that is allowed. It is then replaced by the results of new searches. Each new search freezes one more
+    feature, which the replaced result changes.
 
     Attributes
     ----------
@@ -65,9 +66,9 @@ class Alternatives:
     wanted : int
         The target class, as a position in ``classes``; -1 for any other class.
     open : list
-        Heap of the results that are not yet listed, by cost.
+        Heap of the open results, ordered by cost.
     asked : set
-        The sets of frozen features that have been searched.
+        The sets of features that searches have frozen so far.
     given : list
         For each listed counterfactual, the features that it changes.
     closed : bool
@@ -100,8 +101,9 @@ class Alternatives:
     def known(self, frozen: Features, bound: float) -> FrozenSearch | None:
         """Derive the result of a search from an earlier search, or return None.
 
-        An earlier search that froze only features in ``frozen`` gives the result in two cases. Either it was infeasible, or
-        its optimal change leaves all the features in ``frozen`` unchanged. ``bound`` is a known lower bound of the cost.
+        Only an earlier search whose frozen features are all in ``frozen`` can give the result. It does so in two cases: if
+        it was infeasible, or if its optimal change leaves all features in ``frozen`` unchanged. ``bound`` is a known lower
+        bound of the cost.
         """
         for search in self.done:
             if search.frozen <= frozen and (
@@ -154,7 +156,7 @@ class Alternatives:
         self.given.append(search.moved)
 
     def _close(self) -> None:
-        """End the list with an entry whose status says why it ends."""
+        """Append a last entry, whose status says why the list ends."""
         bound = self._least_bound()
         self._append(-1, "unknown" if self.unfinished else "infeasible", bound)
         self.closed = True
@@ -243,7 +245,7 @@ def _take_in(
 
 def _collected(rows: Sequence[Alternatives], found: list[Counterfactuals]) -> tuple[Counterfactuals, NDArray[np.int64]]:
     first = found[0]
-    # One entry without moves per row, for the rows with fewer counterfactuals.
+    # For each row, an entry without moves. It ends the list of a row with fewer than n counterfactuals.
     n = len(rows)
     wanted = np.array([alternatives.wanted for alternatives in rows], dtype=np.int32)
     ends = without_moves(first.rows, first.classes, wanted, "unknown", np.zeros(n), first.feature_names, first.columns)

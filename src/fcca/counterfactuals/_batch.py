@@ -37,8 +37,8 @@ class Batch:
     points : ndarray of shape (n_points,)
         Positions in ``rows`` of the rows to find counterfactuals for.
     own_class, target : ndarray of shape (n_points,)
-        The predicted class and the target class, as positions in ``model.classes``. A target of -1 is the other class that
-        is cheapest to reach.
+        The predicted class and the target class, as positions in ``model.classes``. A target of -1 means the other class
+        that is cheapest to reach.
     margin : ndarray of shape (n_points,)
         Score margin by which the target must win.
     limits : Limits
@@ -95,7 +95,7 @@ class Batch:
         return replace(self, **self.per_point(which))
 
     def arguments(self) -> dict[str, Any]:
-        """Return the arguments that all searches of the C++ core have in common."""
+        """Return the arguments that all kinds of searches have in common."""
         names = ("rows", "points", "own_class", "target", "margin", "time_limit", "time_limit_per_row", "progress")
         lambdas = {name: getattr(self.problem, name) for name in ("lambda0", "lambda1", "lambda2")}
         return {name: getattr(self, name) for name in names} | lambdas

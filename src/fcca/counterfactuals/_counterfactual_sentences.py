@@ -121,7 +121,7 @@ def _chained(parts: Sequence[str]) -> str:
 
 
 def _proof(cost: float, bound: float) -> str:
-    """Describe how much more than the cheapest counterfactual this one may cost."""
+    """Describe how far the cost may be above the cheapest cost."""
     if not bound > 0:
         return "not proven to be the cheapest"
     ratio = cost / bound
@@ -170,10 +170,10 @@ def sentence(
     reached = f"{target or 'another class'}{asked}"
     if status == "infeasible":
         if number > 1:
-            return f"No other set of features leads to {reached} {within}."
+            return f"No change of another set of features leads to {reached} {within}."
         return f"No change {within} leads to {reached}."
     if status == "unknown":
-        least = f"; none costs less than {bound:.3g}" if 0 < bound < math.inf else ""
+        least = f"; no such change costs less than {bound:.3g}" if 0 < bound < math.inf else ""
         article = "another" if number > 1 else "a"
         return f"Time ran out before {article} change that leads to {reached} was found{least}."
     if not moves:

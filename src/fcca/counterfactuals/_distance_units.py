@@ -14,12 +14,12 @@ from fcca.exceptions import InvalidInputError, UnsupportedModelError
 
 Floats = NDArray[np.float64]
 
-#: Number of bins of a column's range, for the mean distance of two rows.
+#: Number of bins of a histogram, which gives the mean distance between two rows.
 N_BINS = 1024
-#: Largest number of distinct values of a column that are kept if rows come in chunks: 16 MB.
+#: Maximum number of distinct values that are kept per column if rows come in chunks (16 MB).
 MOST_DISTINCT = 2**20
 FARTHEST = 1e90  # in units of distance; its square times the largest lambda does not overflow
-# Ranks and medians are rounded to this, so that the order of summation does not matter.
+# Ranks and medians are rounded to multiples of this, so that the order of summation does not matter.
 ROUNDING = 2.0**-40
 
 
@@ -57,8 +57,8 @@ class ValueCounts:
         if any(len(values) > MOST_DISTINCT for values, _ in found):
             raise InvalidInputError(
                 f"A column has more than {MOST_DISTINCT:,} distinct values, too many to keep if rows come in chunks. "
-                "scale='mad', scale='rank' and, in partial_fit, category_distance='auto' need them. Give the units, such as "
-                "scale={'income': 1000}, and category_distance as a number."
+                "scale='mad', scale='rank' and, in partial_fit, category_distance='auto' need all distinct values. "
+                "Instead, give the units of the columns, such as scale={'income': 1000}, and category_distance as a number."
             )
         return ValueCounts(tuple(values for values, _ in found), tuple(weights for _, weights in found))
 
@@ -72,14 +72,14 @@ def _counted(x: Floats, weight: Floats) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class BinCounts:
-    """Histograms of the numeric columns, with equal bins between smallest and largest value.
+    """Histograms of the numeric columns, from the smallest to the largest value.
 
     The sum ``a + b`` of two objects counts the rows of both.
 
     Attributes
     ----------
     weights : ndarray of shape (n_features, N_BINS)
-        Sum of the weights of the rows in each bin.
+        Sum of the weights of the rows in each bin. All bins of a column have the same width.
     """
 
     weights: Floats
@@ -185,7 +185,7 @@ def measured(
         As in :class:`CounterfactualProblem`. The category distance "auto" is computed from ``values`` or ``bins``. If both
         are None, it is 1.
     cells : Cells
-        Cells that have observed the training rows. They give the range of each column.
+        Cells with statistics of the training rows. They give the range of each column.
     names : sequence of str
         Names of the columns.
     values : ValueCounts, optional
@@ -229,7 +229,7 @@ def _named_units(scale: Mapping[str, float], names: Sequence[str], low: Floats, 
 def _deviations(counted: ValueCounts, low: Floats, high: Floats) -> Floats:
     """Compute the median absolute deviation of each numeric column.
 
-    Where it is 0, the mean absolute deviation is used instead. Columns that are constant or have no values get 1.
+    If it is 0, the mean absolute deviation is used instead. Columns that are constant or have no values get 1.
     """
     unit = _width(low, high)
     for j, (values, weights) in enumerate(zip(counted.values, counted.weights, strict=True)):
@@ -246,7 +246,7 @@ def _deviations(counted: ValueCounts, low: Floats, high: Floats) -> Floats:
 def _median(values: Floats, weights: Floats) -> float:
     """Compute the weighted median of sorted values.
 
-    If exactly half of the weight is up to a value, the median is the mean of this value and the next one.
+    If the cumulative weight is exactly one half at some value, the median is the mean of this value and the next.
     """
     upto = np.round(np.cumsum(weights) / weights.sum() / ROUNDING) * ROUNDING
     lower, upper = np.searchsorted(upto, 0.5, side="left"), np.searchsorted(upto, 0.5, side="right")
@@ -256,8 +256,8 @@ def _median(values: Floats, weights: Floats) -> float:
 def _ranks(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Compute the ranks of sorted values, scaled from 0 to 1.
 
-    Rows with equal values share the middle of their ranks. Returns the values and their ranks; both are empty for a column
-    with fewer than two distinct values.
+    Rows with equal values get the mean of their ranks. Returns the values and their ranks; both are empty for a column with
+    fewer than two distinct values.
     """
     if len(values) < 2:
         return values[:0], weights[:0]
@@ -272,9 +272,9 @@ def _typical_distance(
 ) -> float:
     """Compute the category distance "auto".
 
-    It is the mean distance between two training rows in one numeric column. The mean is taken over all pairs of rows and
-    all numeric columns that are not constant. Without such columns, it is 1. The result is rounded to two digits, so that
-    it does not depend on the order of summation.
+    For each numeric column that is not constant, compute the mean distance between two training rows. The result is the
+    mean over these columns, or 1 if there are none. It is rounded to two digits, so that it does not depend on the order of
+    summation.
     """
     if bins is None:
         return 1.0

@@ -46,8 +46,8 @@ BEYOND_ANY_SCORE = 1e300
 class CounterfactualEngine:
     """Compute exact counterfactuals of one fitted classifier.
 
-    The kind of model determines the search: a knapsack if every tree tests one feature, a fixed-charge search for linear
-    models, and branch and bound for all other models.
+    The kind of model determines the search: a knapsack search if every tree tests only one feature, a fixed-charge search
+    for linear models, and branch and bound for all other models.
 
     Parameters
     ----------
@@ -56,7 +56,8 @@ class CounterfactualEngine:
     problem : CounterfactualProblem
         Costs of a change, and the score margin by which another class must win.
     method : {"search", "milp"}, default="search"
-        "milp" solves tree ensembles with HiGHS. It is independent of the search, far slower, and without plausibility.
+        "milp" solves tree ensembles with HiGHS. This method is independent of "search" and far slower, and does not support
+        plausibility.
     like : array-like or data frame, optional
         A raw table with the columns of the training data. It provides category labels that the classifier does not keep.
     model : Model, optional
@@ -65,8 +66,9 @@ class CounterfactualEngine:
     Notes
     -----
     All tables are float64, with the codes of ``model.columns`` for categories. Call :meth:`observe` with the training rows,
-    in one or more chunks, before :meth:`solve`. They define the range of the data and the values at which changes end.
-    If :meth:`measure` is not called, :meth:`solve` computes the units of distance from these rows; so they must be kept.
+    in one or more chunks, before :meth:`solve`. These rows define the range of the data and the values at which changes
+    end. If :meth:`measure` is not called, :meth:`solve` computes the units of distance from the rows. Then ``observe`` must
+    keep the rows.
     """
 
     def __init__(
@@ -118,7 +120,7 @@ class CounterfactualEngine:
 
     @property
     def _unmeasured(self) -> Distances | None:
-        """The units of distance if they need no call of :meth:`measure`, else None."""
+        """Units of distance; None if :meth:`measure` must compute them."""
         scale, unordered = self.problem.scale, self.problem.category_distance
         return Distances(unordered=unordered) if scale == "range" and not isinstance(unordered, str) else None
 
@@ -328,7 +330,7 @@ class CounterfactualEngine:
         plausibility : Plausibility, optional
             Required plausibility of the changed rows.
         n_jobs : int, optional
-            Number of threads, or of worker processes if such a joblib backend is active.
+            Number of threads, or number of processes if a joblib backend of processes is active.
         time_limit, time_limit_per_row : float, optional
             Seconds for all points together and for each point. The status shows which results are proven.
         progress : callable, optional
@@ -454,7 +456,7 @@ class CounterfactualEngine:
         )
 
     def _rule_cuts(self, limits: Limits) -> dict[int, Floats]:
-        """Choose additional cuts for the columns that rules between columns mention."""
+        """Choose additional cuts for the columns that occur in rules between columns."""
         return {j: candidate_cuts(self.training.column(j), self.cells.cuts_of(j)) for j in sorted(limits.columns_between)}
 
     def _fill_near(self, limits: Limits) -> Floats | None:
@@ -469,9 +471,13 @@ class CounterfactualEngine:
 
     def _check_milp(self, plausibility: Plausibility | None) -> None:
         if not isinstance(self.model, TreeEnsemble):
-            raise UnsupportedModelError(f"method='milp' needs a tree ensemble; {type(self.estimator).__name__} is linear.")
+            raise UnsupportedModelError(
+                f"method='milp' needs a tree ensemble, but {type(self.estimator).__name__} is linear. Use method='search'."
+            )
         if plausibility is not None:
-            raise UnsupportedModelError("method='milp' does not support plausibility. Leave it out, or use method='search'.")
+            raise UnsupportedModelError(
+                "method='milp' does not support plausibility. Leave plausibility out, or use method='search'."
+            )
 
     def _solve_by_milp(self, batch: Batch) -> Answers:
         assert isinstance(self.model, TreeEnsemble)

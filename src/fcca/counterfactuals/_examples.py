@@ -13,7 +13,7 @@ class Examples:
     """A sample of at most 256 training rows in different cells.
 
     Each row gets a number: a hash of the cells that contain its values. The sample consists of the rows with the smallest
-    numbers. So it does not depend on the order of the rows, on the chunks or on the units of the columns.
+    numbers. So the sample does not depend on the order of the rows, on the chunks or on the units of the columns.
     """
 
     def __init__(self, n_features: int) -> None:
@@ -30,7 +30,7 @@ class Examples:
             chunk = slice(begin, begin + ROWS_AT_A_TIME)
             number = (cells[chunk].astype(np.uint64) * self._multipliers).sum(axis=1, dtype=np.uint64)
             number ^= number >> np.uint64(31)
-            number *= np.uint64(0x9E3779B97F4A7C15)  # separates neighbours
+            number *= np.uint64(0x9E3779B97F4A7C15)  # spreads neighbouring numbers
             self.take(number, rows[chunk])
 
     def take(self, numbers: NDArray[np.uint64], rows: NDArray[np.float64]) -> None:

@@ -81,10 +81,10 @@ class CounterfactualExplainer:
         Anything that :func:`fcca.read_model` reads, and trained boosters of XGBoost, LightGBM and CatBoost. The classifier
         is not changed.
     X : array-like or data frame of shape (n_rows, n_features)
-        Training data, or data like it. X gives the units of distance, and a change stays inside the range of X. The cuts of
-        the classifier divide a column into cells. A feature that moves into another cell ends at the nearest value of X in
-        that cell, or in the middle of an empty cell. A linear classifier has no cuts; its changes end at the decision
-        boundary.
+        Training data, or similar data. X determines the units of distance, and a change stays inside the range of X. The
+        cuts of the classifier divide a column into cells. A feature that moves into another cell takes the nearest value of
+        X in that cell. If the cell contains no value of X, the feature takes the middle of the cell. A linear classifier
+        has no cuts; its changes end at the decision boundary.
     lambda0, lambda1, lambda2 : float, default=0.1, 1.0 and 0.0
         Cost of a change: ``lambda0`` per changed feature, ``lambda1`` times the distance and ``lambda2`` times its square.
     scale : {"range", "rank", "mad"} or mapping of column names to units, default="range"
@@ -95,9 +95,9 @@ class CounterfactualExplainer:
         mapping use "range".
     category_distance : float or "auto", default="auto"
         Distance of a change without direction: another category, a filled-in missing value, a switch of a one-hot group.
-        "auto" is the mean distance between two rows of X in one numeric column, rounded to two digits. The mean is taken
-        over all pairs of rows and all numeric columns that vary; without such columns, it is 1. A rule
-        :class:`fcca.constraints.Cost` changes the cost of one column.
+        "auto" computes the mean distance between two rows of X for each numeric column that is not constant. It uses the
+        mean over these columns, rounded to two digits, or 1 if there are none. A rule :class:`fcca.constraints.Cost`
+        changes the cost of one column.
     margin : float or str, default=1e-4
         Score margin by which the target class must win, or a share of the range of scores, such as ``"10%"``. For a forest,
         ``"10%"`` means a lead of 10 % of the votes. For boosting and linear models, the range is from the 5th to the 95th
@@ -108,8 +108,9 @@ class CounterfactualExplainer:
     constraints : list of Constraint, default=None
         Rules of :mod:`fcca.constraints` for every counterfactual. Rules given to :meth:`explain` apply as well.
     plausibility : float, default=None
-        A share of the rows of X, such as 0.1. An isolation forest fitted on X must find every counterfactual at least as
-        plausible as this share of the rows. Only for tree ensembles. The search becomes ten to a hundred times slower.
+        Share of the rows of X, such as 0.1. Every counterfactual must be at least as plausible as this share of the rows.
+        An isolation forest fitted on X measures plausibility. Only for tree ensembles. The search becomes ten to a hundred
+        times slower.
     n_jobs : int, default=None
         Number of threads. None is 1, -1 is all cores. Inside ``joblib.parallel_config`` with a backend of processes, such
         as ``"loky"`` or ``"dask"``, it is the number of processes. The result does not depend on ``n_jobs``.
@@ -243,7 +244,7 @@ class CounterfactualExplainer:
             the probability is the logistic function of the decision function.
         n : int, default=1
             Maximum number of counterfactuals per row. Each further counterfactual is the cheapest one that does not change
-            all the features of any earlier one. With n above 1, each row takes several searches, so consider a time limit.
+            all the features of any earlier one. With n above 1, each row needs several searches, so consider a time limit.
         constraints : list of Constraint, default=None
             Rules of :mod:`fcca.constraints` that hold in addition to the rules of the explainer. Rules restrict changes
             only: an unchanged value is accepted even if it violates a rule. ``broken_rules`` of the result lists the rules
@@ -356,7 +357,7 @@ class CounterfactualExplainer:
         return hasattr(self.classifier, "predict_proba")
 
     def _own_probabilities(self, X: Floats) -> Floats:
-        """Compute class probabilities by ``predict_proba``, or from the scores without it."""
+        """Compute class probabilities with ``predict_proba`` or, without this method, from scores."""
         given = self.engine.given(X)
         if self._has_probabilities:
             with reproducible_predictions():
@@ -402,7 +403,11 @@ class CounterfactualExplainer:
     # --- results ------------------------------------------------------------------------------------------------------
 
     def _without_search(self, request: Request) -> tuple[Counterfactuals, NDArray[np.int64]]:
-        """Build the results of rows that need no search; return the other rows."""
+        """Build the results of rows that need no search.
+
+        These rows already have the target class, or cannot reach the required probability. Also returns the positions of
+        all other rows.
+        """
         there = request.own == request.wanted
         if request.probability is not None and there.any():
             rows = np.flatnonzero(there)

@@ -56,8 +56,8 @@ class Explanations(Counterfactuals):
     exact : bool
         Whether sentences print unrounded values, because a rounded value might break a rule.
     broken_rules : DataFrame
-        Rules that the rows break before any change, with the columns row, rule and why. This is no error, because rules
-        restrict changes only.
+        Rules that the rows break before any change, with the columns row, rule and why. This is not an error, because rules
+        restrict only changes.
     """
 
     answer: NDArray[np.int64]
@@ -79,7 +79,7 @@ class Explanations(Counterfactuals):
 
     @property
     def class_code(self) -> NDArray[np.int32]:
-        """Class that sentences name, as a position in ``classes``; -1 for any other class.
+        """Class named in each sentence, as a position in ``classes``; -1 for "another class".
 
         It is the class reached, or the requested target class if no counterfactual was found.
         """

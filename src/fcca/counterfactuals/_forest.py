@@ -132,9 +132,9 @@ class Forest:
     def crossed_set(self, feature: int, origin: int, landing: int) -> frozenset[int]:
         """Find the set of categories that a change of category enters.
 
-        The nodes of the trees divide the categories of a column into two sets each. Among the sets that contain ``landing``
-        but not ``origin``, the smallest is chosen. Among sets of the same size, it is the one whose codes come first. The
-        set corresponds to the cut that a number crosses last.
+        Each node that tests the column divides its categories into two sets. Among the sets that contain ``landing`` but
+        not ``origin``, the smallest is chosen. Ties go to the set whose codes come first. For categories, this set plays
+        the role of the cut that a changed number crosses last.
 
         Parameters
         ----------
@@ -172,8 +172,8 @@ class Forest:
     def _code_cells(self, j: int) -> Codes:
         """Return the cell of each category code of a column.
 
-        Codes that no node of the trees separates share a cell. The cells are ordered by their mean effect on the score.
-        In this order, most sets that the nodes test consist of few intervals of cells.
+        Codes that no node of the trees separates share a cell. The cells are ordered by their mean effect on the score. In
+        this order, most sets that the nodes test consist of only a few intervals of cells.
         """
         nodes = np.array([node for node in self.sets if self.feature[node] == j], dtype=np.int64)
         if len(nodes) == 0:

@@ -1,10 +1,10 @@
 """Counterfactuals of linear models with more than two classes.
 
-For each class other than the predicted one, the cheapest change is found after which this class beats the predicted class.
-Beating the predicted class alone costs at most as much as beating all classes. So the cheapest of these changes is optimal
-if one class then leads all other classes by the margin. ``core/other_classes.hpp`` does the same for trees, row by row.
-Here, rows with the same predicted class are solved together for each other class. The reason is that Python handles the
-categories and missing values of linear models.
+For each other class, a search finds the cheapest change after which this class beats the predicted class. Beating only the
+predicted class never costs more than beating all classes. So the cheapest of these changes is optimal if, after it, one
+class leads all others by the margin. ``core/other_classes.hpp`` does the same for trees, row by row. Here, rows with the
+same predicted class are solved together for each other class. The reason is that Python handles the categories and missing
+values of linear models.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def beat_own_class(
     batch: Batch,
     solve_pair: Callable[[LinearModel, Batch], Answers],
 ) -> tuple[Bools, Answers]:
-    """Find cheapest changes after which some class beats the predicted class.
+    """Find the cheapest changes after which another class beats the predicted one.
 
-    For each other class, a two-class model compares it with the predicted class. The cheapest change over these models is
-    a counterfactual only if one class then leads all other classes by the margin.
+    For each other class, a two-class model compares this class with the predicted one. The cheapest change over these
+    models is a counterfactual only if, after the change, one class leads all others by the margin.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def beat_own_class(
     Returns
     -------
     certain : ndarray of bool
-        For each row, whether its result is valid for ``model``. It is not valid if no class leads all others by the margin,
-        or if nothing was found before a timeout. Then another search must solve the row.
+        For each row, whether its result is valid for ``model``. A result is not valid if no class leads all others by the
+        margin, or if nothing was found before a timeout. Another search must then solve the row.
     answers : Answers
         The result of each row.
     """

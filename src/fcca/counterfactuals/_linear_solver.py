@@ -53,15 +53,16 @@ class LinearSolver:
     def solve(self, batch: Batch) -> Answers:
         """Find the counterfactuals of all rows of a batch.
 
-        A linear model has no cuts. So the cut of a changed number is the value that it changes to; it is NaN for categories.
+        A linear model has no cuts. So the field ``cut`` of the result holds the new value of a changed number. It is NaN
+        for categories.
         """
         batch = batch.of(np.arange(len(batch)))
         lambda2 = batch.problem.lambda2
         if lambda2 > 0 and (self.model.effects or not _plain_points(self.model, batch.limits, batch.rows).all()):
             raise UnsupportedModelError(
-                f"lambda2={lambda2:g} is not supported for this linear model and these rules. It needs two classes, numeric "
-                "columns, and no rules except costs, immutable columns and bounds that include the present value. Use "
-                "lambda2=0."
+                f"lambda2={lambda2:g} is not supported for this linear model and these rules. A lambda2 above 0 needs two "
+                "classes, numeric columns, and no rules except costs, immutable columns and bounds that include the present "
+                "value. Use lambda2=0."
             )
         ends = time.monotonic() + batch.time_limit
         easy, found = self._any_other_class(batch) if self.model.n_outputs > 1 else self._without_rules_between(batch, ends)
@@ -254,7 +255,7 @@ def _plain_points(model: LinearModel, limits: Limits, table: Floats) -> Bools:
 def _keeps_rules(limits: Limits, table: Floats, found: Answers) -> Bools:
     """Return a mask of results that stay valid with the rules between columns.
 
-    These are the optimal changes that respect the rules, and the rows that are infeasible even without them.
+    These are the optimal changes that respect the rules, and the rows that have no counterfactual even without the rules.
     """
     after, moved = table.copy(), np.zeros(table.shape, dtype=np.bool_)
     after[found.point, found.feature], moved[found.point, found.feature] = found.landing, True

@@ -1,4 +1,4 @@
-"""Measure the plausibility of counterfactuals by an isolation forest.
+"""Measure the plausibility of counterfactuals with an isolation forest.
 
 An isolation forest splits the rows at random until each row is alone. Unusual rows are alone after few splits. So the mean
 depth of a row over the trees measures its plausibility. Like a score, the mean depth is a sum over trees. So the search can

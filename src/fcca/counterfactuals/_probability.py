@@ -21,8 +21,9 @@ def check_two_classes(model: Model) -> None:
     """Check that the model has two classes."""
     if len(model.classes) != 2:
         raise UnsupportedModelError(
-            f"target_probability needs two classes, but the classifier has {len(model.classes)}. With more than two, the "
-            "score margin alone does not determine a probability. Leave target_probability out, or raise margin."
+            f"target_probability needs two classes, but the classifier has {len(model.classes)}. With more than two "
+            "classes, the score margin alone does not determine a probability. Leave target_probability out. To require a "
+            "larger lead of the target class, raise margin instead."
         )
 
 

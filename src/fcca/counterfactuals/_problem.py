@@ -35,8 +35,8 @@ class CounterfactualProblem:
         use "range".
     category_distance : float or "auto"
         Distance of a change without direction: another category, a filled-in missing value, a switch of a one-hot group.
-        "auto" is the mean distance between two training rows in one numeric column. The mean is taken over all pairs of
-        rows and all numeric columns that vary.
+        "auto" computes the mean distance between two training rows for each numeric column that is not constant. It uses
+        the mean over these columns.
     """
 
     lambda0: float = 0.1
@@ -66,8 +66,8 @@ def check_scale(scale: Any) -> None:
         return
     if not isinstance(scale, Mapping):
         raise InvalidInputError(
-            f"scale must be one of {', '.join(map(repr, SCALES))} or units by column, such as {{'income': 1000}}; got "
-            f"{scale!r}."
+            f"scale must be one of {', '.join(map(repr, SCALES))} or a mapping of columns to units, such as "
+            f"{{'income': 1000}}; got {scale!r}."
         )
     for name, unit in scale.items():
         if not is_number(unit) or not 1 / LARGEST <= unit <= LARGEST:

@@ -224,7 +224,7 @@ class Counterfactuals:
 
     @property
     def class_code(self) -> NDArray[np.int32]:
-        """Class that sentences name, as a position in ``classes``; -1 for any other class.
+        """Class named in each sentence, as a position in ``classes``; -1 for "another class".
 
         It is the class reached. If no counterfactual was found and there are two classes, it is the class that was not
         predicted.
@@ -272,7 +272,7 @@ class Counterfactuals:
         ]
 
     def move_at(self, k: int) -> Move:
-        """Return the data of one change that a sentence needs.
+        """Return one change in the form that a sentence needs.
 
         Parameters
         ----------
@@ -312,7 +312,7 @@ class Counterfactuals:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on the rows; empty here, because the rows are not kept."""
+        """Notes on the rows; always empty, because no rows are kept."""
         return ()
 
     def _heading(self, i: int) -> str:

@@ -37,8 +37,8 @@ def margin_of_share(model: Model, scores: Floats, share: float) -> float:
 
     If scores are shares of votes or averaged probabilities, the range is 1, so the margin is a share of the votes. The
     scores of boosting and linear models have no fixed range. For these models, the range is the distance between the 5th
-    and the 95th percentile of the scores. With one score per class, the leads of each class over its strongest rival are
-    used instead of the scores. Their ranges are averaged over the classes.
+    and the 95th percentile of the scores. With one score per class, the range is computed for the lead of each class, and
+    averaged over the classes. The lead is the score of the class minus the highest score of the other classes.
 
     Parameters
     ----------
@@ -61,9 +61,9 @@ def margin_of_share(model: Model, scores: Floats, share: float) -> float:
 
 
 def _leads(scores: Floats) -> list[Floats]:
-    """Return each class's lead over its strongest rival.
+    """Compute the lead of each class: its score minus the highest other score.
 
-    A model with one score has two classes; then the scores themselves are returned.
+    A model with a single score has two classes. For such a model, the scores themselves are returned.
     """
     if scores.shape[1] == 1:
         return [scores[:, 0]]

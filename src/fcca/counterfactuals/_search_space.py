@@ -66,7 +66,7 @@ class OneHotGroup(NamedTuple):
     def factors(self) -> Floats:
         """Compute the cost factor of the change from each code to each one-hot pattern.
 
-        The factor is infinite if a column would change that is frozen or missing. Otherwise it is 1.
+        The factor is infinite if the change would alter a frozen column or a missing value. Otherwise it is 1.
         """
         changes = self.patterns[:, None, :] != np.eye(len(self.columns))[None]
         fixed = self.frozen | np.isnan(self.patterns)  # missing values stay missing
@@ -112,7 +112,7 @@ def candidate_cuts(values: Floats, model_cuts: Floats) -> Floats:
 
     Such a rule may force a feature to change even if the model ignores the feature. The additional cuts separate the
     training values that the feature can change to. If there are more than 255 distinct values, quantiles are used. The
-    largest value of each cell is no cut, because the cell above such a cut would be empty.
+    largest value of each cell is not used as a cut, because the cell above such a cut would be empty.
     """
     distinct = np.unique(values[~np.isnan(values)])
     chosen = distinct
@@ -128,7 +128,7 @@ def candidate_cuts(values: Floats, model_cuts: Floats) -> Floats:
 def _grouped(X: Floats, groups: tuple[OneHotGroup, ...], frozen: Bools | None = None) -> Floats:
     """Replace each one-hot group by its code.
 
-    The code stands in the first column of the group. The other columns become 0.
+    The code is stored in the first column of the group. The other columns become 0.
     """
     if not groups:
         return X
@@ -174,7 +174,7 @@ class SearchSpace:
         forest : Forest
             Trees of the model, followed by the trees of an isolation forest if plausibility is required.
         cells : Cells
-            Cells between the cuts of the model, with observed training rows.
+            Cells between the cuts of the model, with statistics of the training rows.
         observed : TrainingValues
             Values of the training rows.
         has_missing : ndarray of shape (n_features,)
@@ -218,7 +218,8 @@ def _entries(cells: Cells, limits: Limits, groups: tuple[OneHotGroup, ...]) -> d
         factor = np.ones((n_codes, n_codes))
         if j in limits.moves:
             factor[: n_codes - 1, : n_codes - 1] = limits.moves[j]
-        # No move enters a category without training rows or a missing value. A missing value moves only if it may be filled.
+        # No move ends at a missing value, or at a category without training rows. A missing value moves only if it may be
+        # filled in.
         seen = count > 0
         seen[-1] = False
         if j in by_column:

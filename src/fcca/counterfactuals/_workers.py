@@ -48,8 +48,8 @@ def n_worker_processes(n_jobs: int | None) -> int:
 def reproducible_predictions() -> AbstractContextManager[Any]:
     """Return a context manager under which predictions are the same in every run.
 
-    Without it, and with a joblib backend of processes, a forest adds up its trees in the order in which threads finish. So
-    the last bit of a probability, and the winner of a tie, could differ between runs.
+    Without this context, under a joblib backend of processes, a forest sums its trees in the order in which threads finish.
+    So the last bit of a probability, and the winner of a tie, could differ between runs.
     """
     backend, _ = get_active_backend(prefer="threads")
     return nullcontext() if getattr(backend, "supports_sharedmem", False) else parallel_backend("threading", n_jobs=1)

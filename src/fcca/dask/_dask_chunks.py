@@ -59,7 +59,7 @@ class DaskChunks(Chunks):
     def sum(self, label: str, function: Callable[..., T | None], *given: Any) -> T:
         """Apply a function to the rows of every partition and sum the results.
 
-        The function is called as ``function(rows, *given)``. ``label`` names the progress bar.
+        The function is called as ``function(rows, *given)``. ``label`` is the title of the progress bar.
         """
         parts = self.table.applied(_of_rows, function, given)
         level: list[Delayed] = parts
@@ -87,7 +87,7 @@ class DaskChunks(Chunks):
         return found
 
     def _watched(self, label: str, parts: list[Delayed], total: Delayed) -> Any:
-        """Compute the total, and show how many of the tasks ``parts`` are finished."""
+        """Compute the Dask task ``total``; show how many of its ``parts`` have finished."""
         with progress_bar(label, len(parts), self.verbose) as progress:
             if self.client is None:
                 with _counting({part.key for part in parts}, progress):
@@ -131,8 +131,8 @@ def active_client(client: Any) -> Any:
 def _released_on_error(futures: list[Any]) -> Iterator[None]:
     """Release the futures after an error or Ctrl-C.
 
-    The scheduler forgets released tasks. Cancelling the futures would also cancel the sums in between, which belong to no
-    client. The scheduler would then fail and drop the client with all its results.
+    The scheduler forgets released tasks. Cancelling the futures would also cancel the intermediate sums, which belong to no
+    client. Then the scheduler would fail, and drop the client with all its results.
     """
     try:
         yield
@@ -144,7 +144,7 @@ def _released_on_error(futures: list[Any]) -> Iterator[None]:
 
 @contextmanager
 def _counting(keys: set[Any], progress: Callable[[int], None] | None) -> Iterator[None]:
-    """Call ``progress`` with the number of tasks in ``keys`` that are finished.
+    """Call ``progress`` with the number of finished tasks among ``keys``.
 
     This works for Dask's local scheduler only.
     """

@@ -42,8 +42,8 @@ def distill(
     once. It depends on neither partitions nor workers, even if a worker is lost. Weights that are not integers are the only
     exception: their sums depend on the partitions in the last digit.
 
-    The table is read as often as by :func:`fcca.streaming.distill`, usually three times. If it fits into the memory of the
-    workers, ``ddf.persist()`` saves time.
+    The table is read several times, usually three, as by :func:`fcca.streaming.distill`. If the table fits into the memory
+    of the workers, ``ddf.persist()`` saves time.
 
     To predict on the cluster, map ``predict`` over the features. The result is a Dask array; ``meta`` gives its type::
 

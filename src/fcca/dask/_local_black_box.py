@@ -94,7 +94,9 @@ def _local_xgboost(classifier: Any) -> Any:
     name = type(classifier).__name__.removeprefix("Dask")
     plain = getattr(import_module("xgboost"), name, None)
     if plain is None:
-        raise UnsupportedModelError(f"{type(classifier).__name__} has no counterpart in xgboost. Pass its get_booster().")
+        raise UnsupportedModelError(
+            f"{type(classifier).__name__} has no counterpart in xgboost. Pass the result of its get_booster()."
+        )
     local = plain(**classifier.get_params())
     local.load_model(bytearray(classifier.get_booster().save_raw("ubj")))
     return local

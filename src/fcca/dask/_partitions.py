@@ -29,7 +29,7 @@ ANYTHING = pd.Series([], dtype=object)  # Dask's description of partitions that 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which columns of a table are the label, the weight and the features.
+    """Names of the label, weight and feature columns of a table.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ def _weights(column: pd.Series[Any]) -> NDArray[np.float64]:
 
 
 def _mapped(first: Any, function: Callable[..., Any], *others: Any) -> Any:
-    """Apply a function to every partition, without checks of the type that it returns."""
+    """Apply a function to every partition, without checking the types of its results."""
     return first.map_partitions(function, *others, meta=ANYTHING, enforce_metadata=False, align_dataframes=False)
 
 

@@ -65,7 +65,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
             against_target = selection.fit_to == "target"
             if X is None or (y is None and not against_target):
                 raise InvalidInputError("A selection is computed from rows. Give X and y, usually the training rows.")
-            labels = np.empty(_num_samples(X)) if y is None else y  # not needed against the target
+            labels = np.empty(_num_samples(X)) if y is None else y  # y is not used if fit_to is "target"
             rows = weighted_rows(X, labels, sample_weight)
             candidates = self._candidates()
             table = self.encode(rows.X, asked_by=None if against_target else candidates)
@@ -108,7 +108,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         return self.all_thresholds_
 
     def _choose(self, rows: EncodedRows) -> None:
-        """Set ``thresholds_`` to the selected conditions, or to all without a selection.
+        """Set ``thresholds_`` to the selected conditions; without a selection, to all.
 
         This is the last step of ``fit``.
 
@@ -155,8 +155,8 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
         asked_by : ThresholdTable, optional
-            Conditions for which the rows are encoded. In the columns of these conditions, values may be missing even if no
-            training value was missing. Columns without such a condition may hold any values.
+            Conditions that the encoded rows will be tested with. In the columns of these conditions, values may be missing
+            even if no training value was missing. All other columns may hold any values.
 
         Returns
         -------
@@ -190,7 +190,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []  # the output is 0/1 whatever comes in
+        tags.transformer_tags.preserves_dtype = []  # the output is 0 or 1 for any input
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         tags.input_tags.categorical = True

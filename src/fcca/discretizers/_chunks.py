@@ -53,7 +53,7 @@ class LocalChunks(Chunks):
     Parameters
     ----------
     source : iterable of Rows or EncodedRows
-        The chunks. It is iterated once per stage, and must yield all chunks each time.
+        The chunks. ``source`` is iterated once per stage, and must yield all chunks each time.
     n_rows : int or None
         Number of rows for the progress bar, if known.
     verbose : bool, default=False
@@ -106,7 +106,7 @@ class MemoryChunks(LocalChunks):
 
 
 def _some(result: T | None) -> T:
-    """Return the result, or raise an error if no chunk had rows (None)."""
+    """Return the result; raise an error if it is None because no chunk had rows."""
     if result is None:
         raise InvalidInputError("There are no rows to learn from.")
     return result
@@ -115,7 +115,7 @@ def _some(result: T | None) -> T:
 def summed(parts: Iterator[T]) -> T | None:
     """Sum the parts with ``+``, without copying a growing sum for each part.
 
-    Each addition joins two partial sums of about equally many parts.
+    Each addition joins two partial sums of about the same number of parts.
 
     Parameters
     ----------

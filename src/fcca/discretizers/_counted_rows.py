@@ -21,7 +21,7 @@ Keys = NDArray[np.uint64]
 
 LARGEST_WORD = 2**63
 ROWS_AT_A_TIME = 65_536
-#: Largest size of the distinct rows. With more, too little memory would be left for the search of the tree.
+#: Maximum size of the distinct rows in bytes, which leaves enough memory for the search of the tree.
 MOST_BYTES = 2**29
 ROWS_OF_ERROR = 50_000
 
@@ -86,7 +86,10 @@ class CountedRows:
         return len(self.keys)
 
     def __reduce__(self) -> Any:
-        """Pickle whole sums of soft labels as small integers, because they are sent between processes."""
+        """Pickle the rows in little space, because they are sent between processes.
+
+        If the sums of soft labels are whole numbers, they are stored as 32-bit integers.
+        """
         small = (
             self.soft.astype(np.int32)
             if np.all(np.mod(self.soft, 1) == 0) and self.soft.max(initial=0) < 2**31
@@ -173,10 +176,10 @@ class Digit(NamedTuple):
     """
 
     feature: int
-    cuts: Floats | None  # of a column of numbers: the group is the number of cuts below the value
-    group_of_code: Codes | None  # of a column of categories
+    cuts: Floats | None  # for a numeric column: a value's group is the number of cuts below it
+    group_of_code: Codes | None  # for a column of categories: the group of each code
     missing: int  # the group of missing values
-    values: Floats  # one of each group
+    values: Floats  # one value from each group
 
     def of(self, x: Floats) -> Codes:
         """Return the index of the group of each value."""
@@ -308,7 +311,7 @@ def _digit(table: ThresholdTable, feature: int) -> Digit:
     sets = [codes for at in mine.tolist() if (codes := table.codes[at]) is not None]
     if not sets:
         cuts = table.threshold[mine][table.kind[mine] == "cut"]
-        values = cuts[:1] if len(cuts) else np.zeros(1)  # on the first cut: above none
+        values = cuts[:1] if len(cuts) else np.zeros(1)  # a value equal to the first cut is above no cut
         values = np.concatenate([values, np.nextafter(cuts, np.inf)])
         # A missing value is above no cut.
         missing = len(values) if asks_missing else 0

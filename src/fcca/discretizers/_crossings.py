@@ -23,7 +23,7 @@ Points = NDArray[np.int64]
 
 
 class DecidingValues(NamedTuple):
-    """Missing values, each of which flips the prediction if it alone is filled in."""
+    """Missing values, each of which alone flips the prediction when filled in."""
 
     point: Points  # position among the counterfactuals
     feature: NDArray[np.int32]
@@ -45,7 +45,7 @@ class Crossings(NamedTuple):
 
         Also returns, for each crossing, the position of its condition in the table.
         """
-        threshold = self.threshold + 0.0  # turns -0.0 into 0.0: otherwise the sign would depend on the order of the rows
+        threshold = self.threshold + 0.0  # turns -0.0 into 0.0; otherwise the order of the rows would decide the sign
         return ThresholdTable.from_counts(
             names, self.feature, threshold, weight, kind=self.kind, labels=self.labels, columns=columns
         )
@@ -126,7 +126,7 @@ def find_deciding_values(
     limits: Limits | None,
     solve: Callable[[Points, Limits], Counterfactuals],
 ) -> DecidingValues:
-    """Find each missing value that flips the prediction if it alone is filled in.
+    """Find the missing values that alone flip the prediction when filled in.
 
     There is one search per missing value. It may fill in this value and change nothing else.
 
@@ -139,7 +139,7 @@ def find_deciding_values(
         The rules compiled for the rows of ``found``; None without rules.
     solve : callable
         ``solve(positions, limits)`` returns the counterfactuals of the rows at these positions in ``found``. The changes
-        keep the compiled rules ``limits``.
+        obey the compiled rules ``limits``.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def values_around(cells: Cells, own: Floats, table: ThresholdTable) -> Threshold
     Parameters
     ----------
     cells : Cells
-        Cells that have observed the training rows. Every threshold of the table is a cut between two of them.
+        Cells with statistics of the training rows. Every threshold of the table is a cut between two cells.
     own : ndarray of shape (n_cuts,)
         For each cut between cells, the number that the classifier stores for it.
     table : ThresholdTable
@@ -188,5 +188,5 @@ def values_around(cells: Cells, own: Floats, table: ThresholdTable) -> Threshold
 
 
 def observed_cells(X: Floats, feature: NDArray[np.int32], threshold: Floats) -> Cells:
-    """Build the cells between thresholds, with the range of X's values in each."""
+    """Build the cells between thresholds, with the range of X in each cell."""
     return Cells.from_cuts([threshold[feature == j] for j in range(X.shape[1])]).observe(X)

@@ -77,10 +77,10 @@ class FCCADiscretizer(PartialFitTransformer):
         gives the unit of each column; columns that are not in the mapping use "range". None is "range" in all presets.
     category_distance : float or "auto", default=None
         Distance of a change without direction: another category, a filled-in missing value, a switch of a one-hot group.
-        "auto" is the mean distance between two training rows in one numeric column, rounded to two digits. The mean is
-        taken over all pairs of rows and all numeric columns that vary. So changes of categories and of numbers are
-        comparable. A distance of 1 equals the full range of a number; then few conditions are on categories. None is
-        "auto", or 1 with ``preset="paper"``.
+        "auto" computes the mean distance between two training rows for each numeric column that is not constant. It uses
+        the mean over these columns, rounded to two digits. So changes of categories and of numbers are comparable. A
+        distance of 1 equals the full range of a numeric column; then few conditions are on categories. None is "auto", or 1
+        with ``preset="paper"``.
     Q : float, default=0.0
         Granularity: keep the thresholds whose count is at least the Q-quantile of all counts. The count of a threshold says
         how often counterfactuals cross it. A higher Q keeps fewer thresholds. See also :meth:`set_granularity`.
@@ -100,7 +100,7 @@ class FCCADiscretizer(PartialFitTransformer):
         Replace each threshold with the shortest decimal between the two training values around it. This does not change
         the binary columns of the training rows. The original number stays in the column ``cut`` of the table.
     constraints : list of rules, default=None
-        Rules from :mod:`fcca.constraints` that the changes must keep. A column that may not change has no conditions.
+        Rules from :mod:`fcca.constraints` that the changes must obey. A column that may not change has no conditions.
     time_limit : float, default=None
         Seconds for all searches together. Counterfactuals that are not proven to be cheapest by then are not counted, and a
         warning is issued.
@@ -122,7 +122,7 @@ class FCCADiscretizer(PartialFitTransformer):
     all_thresholds_ : ThresholdTable
         All conditions found, before ``Q``, ``max_thresholds`` and the selection are applied.
     selection_ : Selection
-        The choice with its proof. Only if there is a selection.
+        The chosen conditions, with the proof. Only if there is a selection.
     counterfactuals_ : Counterfactuals
         One counterfactual per training row that is predicted correctly with a confidence between ``p0`` and ``p1``. The
         status says whether it is proven to be the cheapest one. :meth:`partial_fit` does not keep the counterfactuals.
@@ -135,7 +135,7 @@ class FCCADiscretizer(PartialFitTransformer):
     constant_features_ : list of str
         Columns with only one value, which have no conditions.
     category_distance_ : float
-        Distance of a change of category. With "auto", it is 1 if no column needs it or no column holds numbers.
+        Distance of a change of category. With "auto", it is 1 if it is not needed, or if no numeric column varies.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if X has column names.
@@ -238,7 +238,7 @@ class FCCADiscretizer(PartialFitTransformer):
         y : array-like of shape (n_rows,)
             Labels.
         sample_weight : array-like of shape (n_rows,), optional
-            A row of weight 2 counts like two equal rows. A row of weight 0 is left out.
+            A row of weight 2 counts as two identical rows. A row of weight 0 is left out.
         **metadata : dict
             Additional arguments that the black box requests through scikit-learn's metadata routing.
 
@@ -416,8 +416,8 @@ class FCCADiscretizer(PartialFitTransformer):
     def crossed_by(self, row: int) -> list[str]:
         """Get the thresholds that the counterfactual of a row crosses.
 
-        This is the inverse of :meth:`rows_crossing`. The result includes thresholds that ``Q`` leaves out. It also includes
-        ``x is missing`` for each missing value of the row that flips the prediction if it alone is filled in.
+        This is the inverse of :meth:`rows_crossing`. The result includes thresholds that ``Q`` leaves out. If filling in a
+        single missing value of the row flips the prediction, the result also includes ``x is missing``.
 
         Parameters
         ----------

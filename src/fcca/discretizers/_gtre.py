@@ -50,8 +50,8 @@ class GTREDiscretizer(TargetThresholdTransformer):
     values, there is also a binary column ``is missing``. Then binary columns are dropped one by one, the least important
     first. This ends before an ensemble on the remaining columns becomes less accurate than an ensemble on all binary
     columns. The accuracy is measured on the training rows. This is the GTRE method (guessed thresholds from a reference
-    ensemble) of McTavish et al., with which the paper compares. ``GTREDiscretizer()`` finds the same thresholds as gosdt's
-    ``ThresholdGuessBinarizer(max_depth=1)``.
+    ensemble) of McTavish et al., with which the FCCA paper compares its thresholds. ``GTREDiscretizer()`` finds the same
+    thresholds as gosdt's ``ThresholdGuessBinarizer(max_depth=1)``.
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ class GTREDiscretizer(TargetThresholdTransformer):
     as_gosdt : bool, default=True
         Follow gosdt where it departs from the published procedure, in three ways. With more than two classes, gosdt uses
         the thresholds of the first class's trees only. If a single binary column is as accurate as all of them, gosdt keeps
-        two. It compares values with thresholds in float64, although the trees compare in float32. False uses the thresholds
-        of all trees, may end with a single binary column, and compares exactly as the trees do. The first and the third
-        difference concern only scikit-learn's ``GradientBoostingClassifier`` without a scaler before it.
+        two. Finally, gosdt compares values with thresholds in float64, although the trees compare in float32. False uses
+        the thresholds of all trees, may end with a single binary column, and compares exactly as the trees do. The first
+        and the third difference concern only scikit-learn's ``GradientBoostingClassifier`` without a scaler before it.
     round_thresholds : bool, default=True
         Replace each threshold with the shortest decimal between the two training values around it. This does not change
         the binary columns of the training rows. Thresholds between the same two values are combined. The original number
@@ -87,7 +87,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
         The conditions before the selection is applied. ``count`` is the importance of a condition in an ensemble fitted on
         the binary columns of exactly these conditions. The importances sum to 1.
     selection_ : Selection
-        The choice with its proof. Only if there is a selection.
+        The chosen conditions, with the proof. Only if there is a selection.
     estimator_ : classifier
         The reference ensemble, fitted on X.
     reference_score_ : float
@@ -175,7 +175,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
         y : array-like of shape (n_rows,)
             Labels.
         sample_weight : array-like of shape (n_rows,), optional
-            A row of weight 2 counts like two equal rows. A row of weight 0 is left out.
+            A row of weight 2 counts as two identical rows. A row of weight 0 is left out.
 
         Returns
         -------
@@ -203,7 +203,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
             )
         self.n_thresholds_reference_ = len(table)
         B = table.binarize(X)
-        B[:, table.kind == "cut"] ^= 1  # as gosdt has them: 1 where the value is not above the threshold
+        B[:, table.kind == "cut"] ^= 1  # as in gosdt: 1 where the value is not above the threshold
         refitter = _seeded(clone(_innermost(self.estimator_)), seed)
         if not hasattr(type(refitter), "feature_importances_"):
             raise UnsupportedModelError(
@@ -292,7 +292,7 @@ def _counted(discretizer: Any, data: TrainingData) -> TrainingData:
     """Combine equal rows and sum their weights.
 
     A row that occurs twice must give the same result as one row with weight 2. So the combined rows are sorted. If all rows
-    are distinct and have weight 1, they keep their order: gosdt uses it to break ties between columns.
+    are distinct and have weight 1, they keep their order, because gosdt uses this order to break ties between columns.
     """
     X, y, weight = distinct_rows(data.X, data.y, data.weight)
     if np.all(weight == 1):
@@ -319,8 +319,8 @@ def _seeded(estimator: Any, seed: int) -> Any:
 def _is_plain_stumps(estimator: Any) -> bool:
     """Return True if :class:`StumpBoosting` can replace the estimator.
 
-    That is scikit-learn's gradient boosting of stumps, in which only ``n_estimators``, ``learning_rate`` and
-    ``random_state`` may differ from the defaults.
+    This is the case for scikit-learn's gradient boosting of stumps, if only ``n_estimators``, ``learning_rate`` and
+    ``random_state`` differ from the defaults.
     """
     if type(estimator) is not GradientBoostingClassifier:
         return False

@@ -17,7 +17,7 @@ from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
 
-MOST_LANDINGS = 25_000_000  # 20 bytes each, and as much again while they are sorted
+MOST_LANDINGS = 25_000_000  # each needs 20 bytes, and another 20 bytes during sorting
 
 
 @dataclass(frozen=True)

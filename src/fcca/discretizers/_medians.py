@@ -2,7 +2,7 @@
 
 A column with an even number of values has two middle values, the lower and the upper median; its median is their mean.
 Floats are converted to 64-bit whole numbers with the same order. Each pass finds the next 16 bits (one digit) of the lower
-and the upper median: it counts the next digits of the values that begin with the bits found so far.
+and the upper median. To do so, it counts the next digits of the values that begin with the bits found so far.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ TOP = np.uint64(1) << np.uint64(63)
 class DigitCounts:
     """Counts of the next digits, for one pass of a median search.
 
-    There are counts for the lower and for the upper median of each column. Only values that begin with the bits of this
-    median found so far are counted.
-    The sum ``a + b`` of two objects counts the values of both.
+    There are counts for the lower and for the upper median of each column. Only values that begin with the bits found so
+    far for this median are counted. The sum ``a + b`` of two objects counts the values of both.
 
     Attributes
     ----------

@@ -24,10 +24,10 @@ Floats = NDArray[np.float64]
 class MidpointDiscretizer(ThresholdTransformer):
     """Put a threshold between any two neighbouring training values of every column.
 
-    No other threshold divides the training values of a column differently. So the search for an optimal tree on continuous
-    data needs all these thresholds. They are usually far too many. A column of categories gets one condition per category,
-    or a single condition if it has two categories. A column with missing values gets the additional condition
-    ``is missing``.
+    Any other threshold divides the training values of its column in the same way as one of these. So the search for an
+    optimal tree on continuous data needs all of these thresholds. Usually there are far too many of them. A column of
+    categories gets one condition per category, or a single condition if it has two categories. A column with missing values
+    gets the additional condition ``is missing``.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class MidpointDiscretizer(ThresholdTransformer):
         Maximum number of thresholds per column. The thresholds that divide the rows most evenly are kept. ``is missing`` is
         always kept. None means no limit.
     boundary_only : bool, default=False
-        Put no threshold between two values if all rows with these values have the same class. The thresholds that remain
+        Put no threshold between two values if all rows with these values have the same class. The remaining thresholds
         still include a best one for a tree with a single split. A larger tree may become worse.
     selection : OptimalSelection, default=None
         Chooses, among all thresholds, those with the smallest inconsistency on the training rows. None keeps all of them.
@@ -51,7 +51,7 @@ class MidpointDiscretizer(ThresholdTransformer):
     all_thresholds_ : ThresholdTable
         The conditions before the selection is applied.
     selection_ : Selection
-        The choice with its proof. Only if there is a selection.
+        The chosen conditions, with the proof. Only if there is a selection.
     constant_features_ : list of str
         Columns with only one value, which have no conditions.
     n_features_in_ : int
@@ -105,7 +105,7 @@ class MidpointDiscretizer(ThresholdTransformer):
         y : array-like of shape (n_rows,), optional
             Labels. They are needed only for ``boundary_only`` and for a selection.
         sample_weight : array-like of shape (n_rows,), optional
-            A row of weight 2 counts like two equal rows. A row of weight 0 is left out.
+            A row of weight 2 counts as two identical rows. A row of weight 0 is left out.
 
         Returns
         -------
@@ -178,8 +178,8 @@ def _all_conditions(
 def _categories(x: Floats, weight: Floats, at_most: int | None) -> list[int]:
     """Return the codes of the categories that get a condition.
 
-    These are all categories that occur. If two categories occur, it is only the second one. If more than ``at_most``
-    categories occur, it is those whose share of the rows is nearest to one half.
+    If two categories occur, only the second one gets a condition. If more than ``at_most`` categories occur, only those
+    whose share of the rows is nearest to one half get a condition. Otherwise, every category that occurs gets one.
     """
     seen = ~np.isnan(x)
     codes, which = np.unique(x[seen].astype(np.intp), return_inverse=True)
@@ -213,13 +213,14 @@ def _gaps(x: Floats, label: NDArray[np.intp] | None, weight: Floats, at_most: in
 def _nearest(share: Floats, n: int) -> NDArray[np.intp]:
     """Find ``n`` entries that are spread as evenly as possible.
 
-    Returns the positions of the entries near ``1 / (n + 1)``, ``2 / (n + 1)``, …. No position occurs twice.
+    Returns the positions of the entries of ``share`` that are nearest to ``1 / (n + 1)``, ``2 / (n + 1)``, …. No position
+    occurs twice.
 
     ``share`` is an ascending array with more than ``n`` entries.
     """
     wanted = np.arange(1, n + 1) / (n + 1)
     right = np.clip(np.searchsorted(share, wanted), 1, len(share) - 1)
     nearest = np.where(wanted - share[right - 1] <= share[right] - wanted, right - 1, right)
-    # If the same entry is nearest twice, the second time the next one is taken, unless too few would be left.
+    # If an entry is nearest to two of these numbers, the second number gets the next entry, unless too few entries are left.
     rank = np.arange(n)
     return np.minimum(np.maximum.accumulate(nearest - rank) + rank, len(share) - n + rank)

@@ -55,7 +55,7 @@ class PartialFit:
 
 
 def _check_frozen(discretizer: Any) -> bool:
-    """Check that the classifier is a ``FrozenEstimator``; it cannot be fitted on chunks."""
+    """Check that the classifier is frozen, because it cannot be fitted on chunks."""
     if not isinstance(discretizer.estimator, FrozenEstimator):
         raise InvalidInputError(
             "Rows in chunks need a classifier that is already fitted. Give estimator=FrozenEstimator(classifier), got "
@@ -83,8 +83,8 @@ class PartialFitTransformer(TargetThresholdTransformer):
         """Collect the statistics of a chunk, before the first :meth:`partial_fit`.
 
         The statistics are the ranges of the columns, the smallest and largest value in each cell and, if needed, the
-        distinct values. Counterfactuals depend on them. So :meth:`partial_fit` finds the same thresholds as :meth:`fit` on
-        all rows if all chunks have been given to ``observe`` first.
+        distinct values. Counterfactuals depend on these statistics. So :meth:`partial_fit` finds the same thresholds as
+        :meth:`fit` on all rows if all chunks have been given to ``observe`` first.
 
         Parameters
         ----------
@@ -119,13 +119,13 @@ class PartialFitTransformer(TargetThresholdTransformer):
         the search in each chunk uses the column ranges of the rows given so far.
 
         The counterfactuals themselves are not kept; ``statuses_`` counts them by status. As in :meth:`fit`, unproven or
-        unverified counterfactuals do not count for thresholds, and a warning is issued. For a linear classifier, thresholds
+        unverified counterfactuals are left out of the counts, and a warning is issued. For a linear classifier, thresholds
         are not rounded, because the training values next to them are not known. The result of an earlier :meth:`fit` is
         discarded. To start over with other chunks, use a ``clone``.
 
         If the classifier does not store its categories, as with CatBoost, they are read from the first chunk. ``Q``,
         ``n_jobs`` and the time limits may be changed between two chunks. Missing values in numeric columns raise an error.
-        They need :func:`fcca.streaming.distill`, which computes medians in several passes over the table.
+        For such columns, use :func:`fcca.streaming.distill`, which computes medians in several passes over the table.
 
         Parameters
         ----------
@@ -258,7 +258,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
         return search
 
     def _new_search(self, like: Any) -> ThresholdSearch:
-        """Build the threshold search for the fitted black box; it knows no rows yet."""
+        """Build a threshold search for the fitted black box, without statistics of rows."""
         search = ThresholdSearch(self.get_params(deep=False), self.estimator_, self._column_names(), like)
         check_same_columns(self, self.estimator_, search.engine.model.n_features)
         self.classes_ = search.engine.model.classes
@@ -272,7 +272,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
             )
 
     def _accept(self, search: ThresholdSearch, counts: CrossingCounts) -> None:
-        """Set the fitted attributes that the search and its counts give."""
+        """Set the fitted attributes from a search and its counts."""
         self.statuses_ = dict(counts.statuses)
         self.constant_features_ = search.constant_features()
         self.category_distance_ = search.engine.category_distance
@@ -289,7 +289,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
 
 
 def _check_rules(constraints: Sequence[Constraint], search: ThresholdSearch) -> None:
-    """Check that rules can be applied to single chunks and name known columns."""
+    """Check that rules apply to single chunks and refer only to known columns."""
     for rule in check_rules(constraints):
         if rule.needs_all_rows(is_linear=not search.engine.has_cuts):
             raise InvalidInputError(
@@ -301,10 +301,9 @@ def _check_rules(constraints: Sequence[Constraint], search: ThresholdSearch) -> 
 
 
 def _check_no_missing(search: ThresholdSearch) -> None:
-    """Check that no number is missing, because the median to fill in is unknown."""
+    """Check that numeric columns have no missing values, because medians are unknown."""
     for j in search.columns_to_fill():
         raise InvalidInputError(
-            f"Column {search.names[j]!r} has missing values. To test what a missing value changes, it is replaced "
-            "with the median of its column over all rows, which partial_fit does not know. Use fcca.streaming.distill, or "
-            "fit."
+            f"Column {search.names[j]!r} has missing values. A missing value is filled in near the median of its column "
+            "over all rows, which partial_fit does not know. Use fcca.streaming.distill, or fit."
         )

@@ -56,7 +56,7 @@ def find_thresholds(chunks: Chunks, search: ThresholdSearch) -> FoundThresholds:
     chunks : Chunks
         The table. It is read once per stage.
     search : ThresholdSearch
-        A search that knows no rows yet.
+        A search without statistics of rows.
     """
     search, statistics = observe(chunks, search)
     warn_constant_features(search.constant_features())
@@ -77,7 +77,7 @@ def observe(chunks: Chunks, search: ThresholdSearch) -> tuple[ThresholdSearch, T
     chunks : Chunks
         The table.
     search : ThresholdSearch
-        A search that knows no rows yet.
+        A search without statistics of rows.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def observe(chunks: Chunks, search: ThresholdSearch) -> tuple[ThresholdSearch, T
 
 
 def check_same_rows(n_rows: int, statistics: TableStatistics) -> None:
-    """Check that two passes over a table read equally many rows.
+    """Check that two passes over a table read the same number of rows.
 
     Parameters
     ----------

@@ -33,7 +33,8 @@ class TableStatistics:
     has_missing : ndarray of shape (n_features,)
         Mask of the columns with missing values.
     is_binary : ndarray of shape (n_features,)
-        Mask of the columns that contain only 0 and 1. Only constraints use it; without them, it is True everywhere.
+        Mask of the columns that contain only 0 and 1. The mask is computed only for constraints; without them, it is True
+        everywhere.
     n_rows : int
         Number of training rows.
     classes : ndarray
@@ -106,7 +107,7 @@ class CrossingCounts:
 
     @property
     def n_counterfactuals(self) -> int:
-        """Number of rows for which a counterfactual was searched, with any status."""
+        """Number of rows for which a counterfactual was searched, whatever its status."""
         return sum(self.statuses.values())
 
     def __add__(self, other: CrossingCounts) -> CrossingCounts:
@@ -132,9 +133,9 @@ class SearchResult(NamedTuple):
     counts: CrossingCounts
     counterfactuals: Counterfactuals
     crossings: Crossings
-    condition: NDArray[np.int64]  # per crossing, its position in the table of the counts before these are compacted
+    condition: NDArray[np.int64]  # for each crossing, the position of its condition in ``crossings.table``
     predictions: NDArray[Any]  # of the black box, for all rows
-    probability: NDArray[np.float64] | None  # its class probabilities, for all rows; None if it has none
+    probability: NDArray[np.float64] | None  # of the black box, for all rows; None if it has no probabilities
 
 
 class OutOfTimeError(NoCounterfactualError):

@@ -81,7 +81,8 @@ class StumpBoosting:
         """Fit the stumps on the columns at the given positions.
 
         Returns None if the result of scikit-learn would depend on rounding or chance. The columns must be a subset of those
-        of the previous call. So the stages of the previous fit are reused, up to the first one whose column is missing now.
+        of the previous call. So the stages of the previous fit are reused, up to the first stage whose column has been
+        dropped.
         """
         usable = np.zeros(self.B.shape[1], dtype=bool)
         usable[columns] = True

@@ -58,7 +58,7 @@ LINEAR_MERGE_TOLERANCE = 0.01
 class ThresholdSearch:
     """Finds the thresholds that the counterfactuals of a black box cross.
 
-    A new search knows no rows. First, :meth:`statistics` collects statistics of each chunk of rows. Then
+    A new search has no statistics of rows. First, :meth:`statistics` collects statistics of each chunk of rows. Then
     :meth:`with_statistics` returns a search that holds the sum of these statistics. Its method :meth:`search` finds the
     counterfactuals of a chunk and counts the conditions that they cross. These counts can be summed over chunks.
 
@@ -112,7 +112,7 @@ class ThresholdSearch:
         return other
 
     def with_categories(self, table: Any) -> ThresholdSearch:
-        """Copy a search that knows no rows, and take its categories from a table.
+        """Copy the search without statistics, with the categories of a table.
 
         Parameters
         ----------
@@ -220,7 +220,7 @@ class ThresholdSearch:
     def has_unordered(self) -> bool:
         """True if there are categories, missing values or one-hot groups.
 
-        Changes of these have no direction, so their distance is the category distance.
+        A change of such a value has no direction, so its distance is the category distance.
         """
         rules = any(rule.group for rule in self.rules)
         return rules or not all(self.engine.is_number) or bool(self.has_missing.any())
@@ -247,7 +247,7 @@ class ThresholdSearch:
         return Columns(tuple(replace(column, name=name) for column, name in zip(columns, self.names, strict=True)))
 
     def columns_to_fill(self) -> list[int]:
-        """Return the numeric columns with missing values; filling these in needs medians."""
+        """Return the numeric columns with missing values, for which medians are needed."""
         if self.columns is None:
             return []
         return np.flatnonzero(self.has_missing & ~self.columns.is_category).tolist()
@@ -277,7 +277,7 @@ class ThresholdSearch:
 
     @property
     def has_probability(self) -> bool:
-        """True if the black box predicts class probabilities that fcca can compute."""
+        """True if the black box has ``predict_proba`` and fcca can compute its probabilities."""
         return hasattr(self.engine.estimator, "predict_proba") and not isinstance(self.engine.model.link, NoProbability)
 
     # --- search -------------------------------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ def is_plain(X: Any) -> bool:
         return True
     try:
         table = np.asarray(X)
-    except ValueError:  # rows of different lengths, which the check of numbers has words for
+    except ValueError:  # rows of different lengths; the check of numbers raises an error for them
         return True
     return table.dtype.kind not in "OUS" or table.ndim != 2
 
@@ -188,7 +188,7 @@ def fitted_through(
         estimator = prepared(estimator, columns)
     if metadata:
         if estimator is not given_estimator and weight is not None:
-            estimator[-1].set_fit_request(sample_weight=True)  # a pipeline of ours: the user cannot request it
+            estimator[-1].set_fit_request(sample_weight=True)  # fcca built this pipeline, so the user cannot request it
         return estimator.fit(given, y, **metadata, **({} if weight is None else {"sample_weight": weight}))
     with config_context(enable_metadata_routing=False):
         return estimator.fit(given, y, **({} if weight is None else weight_parameters(estimator, weight)))
@@ -200,7 +200,10 @@ def table_for(model: Model, data: TrainingData) -> Floats:
     if known is None or not _is_special(known):
         if data.columns is not None:
             what = "categories" if data.columns.has_categories else "missing values"
-            raise InvalidInputError(f"X has {what}, but the classifier was fitted on numbers without missing values.")
+            raise InvalidInputError(
+                f"X has {what}, but the classifier was fitted on numbers without missing values. Give X in "
+                "the form that the classifier was fitted on."
+            )
         return data.X
     if data.columns is None and not known.has_categories:
         return data.X
@@ -211,9 +214,9 @@ def table_for(model: Model, data: TrainingData) -> Floats:
 def _recoded(X: Floats, columns: Columns, known: Columns) -> Floats | None:
     """Translate category codes from ``columns`` to ``known``, without encoding X again.
 
-    Returns X itself if all codes stay the same. Returns None if a column is numeric in one and categorical in the other, if
-    a category is unknown, or if a value is missing where ``known`` has none. Then the table must be encoded with
-    :meth:`Columns.encode`, which raises the error if there is one.
+    Returns X itself if all codes stay the same. Returns None if a column is numeric in only one of ``columns`` and
+    ``known``, or if ``known`` lacks a category or does not allow a missing value. Then the table must be encoded with
+    :meth:`Columns.encode`, which raises an error if necessary.
     """
     if np.isnan(X[:, [not (column.missing or column.ignored) for column in known]]).any():
         return None

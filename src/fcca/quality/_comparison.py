@@ -20,7 +20,7 @@ from fcca.trees import smoothed_probability
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-#: A tree with the accuracy of the most frequent class is still useful above this AUC.
+#: With at least this AUC, a tree is useful even if it is no more accurate than always predicting the most frequent class.
 LEAST_AUC = 0.55
 
 

@@ -22,7 +22,7 @@ class Figures:
     ----------
     accuracy : float
     balanced_accuracy : float
-        Mean of the recall over the classes that the rows have.
+        Mean recall of the classes that occur in the rows.
     auc : float or None
         For more than two classes, the mean of one-vs-rest AUCs. None without scores, or if all rows have the same class.
     log_loss : float or None

@@ -21,11 +21,11 @@ from fcca.quality._figures import Figures, figures_of
 Judge = Callable[[Any], Figures]
 
 CHEAPER = (4, 16, 64, 256)  # the cost per leaf is divided by these, one after the other
-SECONDS = 2.0  # for one tree
-ALL_SECONDS = 10.0  # for all of them
+SECONDS = 2.0  # time limit for one tree
+ALL_SECONDS = 10.0  # time limit for all trees
 FOLDS = 5
 FEWEST_ROWS = 10 * FOLDS
-LEAST_GAIN = 0.01  # of AUC or balanced accuracy
+LEAST_GAIN = 0.01  # in AUC or balanced accuracy
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,10 @@ class TriedTree:
 def tried_trees(comparison: Comparison, training: BinaryRows, held_out: BinaryRows | None) -> list[TriedTree] | None:
     """Grow trees with other parameters, and return those that beat the fitted tree.
 
-    The trees are measured on the held-out rows, or by cross-validation if no rows are held out. No further tree is grown
-    after ``ALL_SECONDS``. Return None if no rows are held out and cross-validation is impossible. Cross-validation needs at
-    least ``FEWEST_ROWS`` rows. It also needs single rows, but a table read in chunks has only distinct rows with counts.
+    The trees are measured on the held-out rows, or by cross-validation if no rows are held out. Only trees with more leaves
+    than the fitted tree are returned. No further tree is grown after ``ALL_SECONDS``. Return None if no rows are held out
+    and cross-validation is impossible. Cross-validation needs at least ``FEWEST_ROWS`` rows. It also needs the individual
+    rows, but of a table read in chunks, only distinct rows with counts are kept.
 
     Parameters
     ----------

@@ -31,8 +31,8 @@ class Admissible:
     max_features : int
         Maximum number of columns with a condition.
     largest : tuple of int
-        Sizes of the sets to which no condition can be added, ascending. If ``max_features`` limits the columns, these sets
-        can have different sizes.
+        Sizes of the admissible sets to which no further condition can be added, in ascending order. If ``max_features``
+        limits the columns, these sets can have different sizes.
     """
 
     state: NDArray[np.int8]
@@ -78,7 +78,8 @@ class Admissible:
         kept_of = np.bincount(table.feature[state == KEPT], minlength=n_features)
         for j in np.flatnonzero(kept_of > caps).tolist():
             raise InvalidInputError(
-                f"'keep' has {kept_of[j]} conditions on column {table.feature_names[j]!r}, but per_feature allows {caps[j]}."
+                f"'keep' has {kept_of[j]} conditions on column {table.feature_names[j]!r}, but per_feature "
+                f"allows {caps[j]}. Raise per_feature or shorten 'keep'."
             )
         open_of = np.bincount(table.feature[state != FORBIDDEN], minlength=n_features)
         takes = np.minimum(open_of, caps)
@@ -87,7 +88,10 @@ class Admissible:
             columns = min(n_features, whole_number("max_features", max_features))
         begun = int((kept_of > 0).sum())
         if begun > columns:
-            raise InvalidInputError(f"The conditions in 'keep' are on {begun} columns, but max_features={max_features}.")
+            raise InvalidInputError(
+                f"The conditions in 'keep' are on {begun} columns, but max_features={max_features}. Raise max_features or "
+                "shorten 'keep'."
+            )
         fresh = takes[(kept_of == 0) & (takes > 0)].tolist()
         sizes = [sum(fresh)] if columns - begun >= len(fresh) else _sums_of(fresh, columns - begun)
         largest = sorted(size + int(takes[kept_of > 0].sum()) for size in sizes)
@@ -97,7 +101,7 @@ class Admissible:
 
 
 def _sums_of(sizes: list[int], n: int) -> list[int]:
-    """Return all sums of ``n`` of the numbers in ``sizes``, sorted and without duplicates."""
+    """Return all possible sums of ``n`` numbers from ``sizes``, sorted and without duplicates."""
     sums = [1, *([0] * n)]  # sums[i]: bit s is set if s is a sum of i numbers
     for size in sizes:
         for taken in range(n, 0, -1):
@@ -145,7 +149,7 @@ def _caps(per_feature: Any, table: ThresholdTable) -> NDArray[np.int32]:
 
 
 def _positions(parameter: str, given: Any, table: ThresholdTable, *, columns: bool) -> list[int]:
-    """Return the positions in the table of the conditions that a parameter lists, without duplicates.
+    """Return the positions of the conditions in ``given``, without duplicates.
 
     Parameters
     ----------
@@ -155,7 +159,7 @@ def _positions(parameter: str, given: Any, table: ThresholdTable, *, columns: bo
         Conditions: names, positions, or tuples of a column and a threshold.
     table : ThresholdTable
     columns : bool
-        Whether the name of a column is allowed. It stands for all conditions on the column.
+        Whether ``given`` may contain the name of a column, which stands for all conditions on the column.
     """
     if given is None:
         return []
@@ -185,7 +189,7 @@ def _positions_of(parameter: str, entry: Any, table: ThresholdTable, names: dict
     if name in names:
         return [names[name]]
     if columns and name in table.feature_names:
-        # A column without a condition needs no ban.
+        # A column without conditions may be forbidden too, which has no effect.
         return np.flatnonzero(table.feature == table.feature_names.index(name)).tolist()
     known = [*names, *table.feature_names] if columns else list(names)
     raise InvalidInputError(f"'{parameter}' has the unknown condition {name!r}. {close_to(name, known)}")

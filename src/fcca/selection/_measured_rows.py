@@ -147,9 +147,10 @@ class MeasuredRows:
         return self._selection(found._replace(bound=bound, is_optimal=False, n_nodes=n_nodes), n)
 
     def _quickly(self, admissible: Admissible, fewest: int, ceiling: float) -> SearchResult:
-        """Find quickly a small set whose cost is at most ``ceiling``.
+        """Quickly find a small set of conditions with a cost of at most ``ceiling``.
 
-        There may be a smaller set, because nothing is proven. If no such set is found, return a set with a low cost.
+        The set has at least ``fewest`` conditions. A smaller set may exist, because nothing is proven. If no such set is
+        found, return a set whose cost is low, but above ``ceiling``.
         """
         best = self._best_of_largest(admissible)
         if best.cost > ceiling or best.kept is None:
@@ -185,7 +186,7 @@ class MeasuredRows:
         )
 
     def _selection(self, found: SearchResult, fewest: int) -> Selection:
-        assert found.kept is not None  # without a ceiling, every admissible size has a set
+        assert found.kept is not None  # without a ceiling, a set is found for every admissible size
         kept = np.zeros(len(self.table), dtype=np.bool_)
         kept[found.kept] = True
         inconsistency = self.inconsistency(kept)
@@ -193,15 +194,15 @@ class MeasuredRows:
         return Selection(self.table, kept, inconsistency, lower_bound, found.is_optimal, found.n_nodes, fewest)
 
     def _unreachable(self, admissible: Admissible, max_inconsistency: float, of_all: float) -> InvalidInputError:
-        """Build the error that no admissible set has an inconsistency of at most ``max_inconsistency``.
+        """Build the error for a ``max_inconsistency`` that no admissible set reaches.
 
-        ``of_all`` is the cost of the set of all conditions that are not forbidden. No set has a lower cost.
+        ``of_all`` is the cost of the set of all conditions that are not forbidden. No admissible set has a lower cost.
         """
         best = self._best_of_largest(admissible)
         least = f"all conditions together have {of_all / self.total:.6g}"
         if best.cost > of_all:
-            least += f", and the best admissible set found has {best.cost / self.total:.6g}"
+            least += f", and the best allowed set found has {best.cost / self.total:.6g}"
         return InvalidInputError(
-            f"No admissible set has an inconsistency of at most {plain(max_inconsistency)}: {least}. Raise "
-            "max_inconsistency, or relax 'keep', 'forbid' and the limits."
+            f"No allowed set of conditions has an inconsistency of at most {plain(max_inconsistency)}: {least}. Raise "
+            "max_inconsistency, or relax 'keep', 'forbid', 'per_feature' or 'max_features'."
         )

@@ -26,15 +26,15 @@ NUMBERS_OF_THRESHOLDS = range(1, 17)
 class OptimalSelection(BaseEstimator):
     """Choose the conditions with the smallest inconsistency, with proof.
 
-    Every classifier that uses only the chosen conditions gets at least a certain share of the given rows wrong. This share
-    is the inconsistency of the conditions (:func:`fcca.metrics.inconsistency_rate`). The selection finds the k conditions
-    with the smallest inconsistency, or the fewest conditions whose inconsistency is at most a given share. Among sets with
-    the same inconsistency, it chooses the set whose conditions are crossed by the most counterfactuals.
+    The inconsistency of conditions is the smallest error rate of any classifier that uses only these conditions. It is
+    measured on the given rows (:func:`fcca.metrics.inconsistency_rate`). The selection finds the k conditions with the
+    smallest inconsistency, or the fewest conditions whose inconsistency is at most a given share. Among sets with the same
+    inconsistency, it chooses the set whose conditions are crossed by the most counterfactuals.
 
     Parameters
     ----------
     n_thresholds : int, default=None
-        Number of conditions to choose. If the other parameters allow only fewer conditions, the largest possible number is
+        Number of conditions to choose. If the other parameters do not allow that many, the largest possible number is
         chosen. :meth:`select` needs ``n_thresholds`` or ``max_inconsistency``.
     max_inconsistency : float, default=None
         Choose the fewest conditions whose inconsistency is at most this share.
@@ -44,12 +44,12 @@ class OptimalSelection(BaseEstimator):
         Conditions that must be chosen: names such as ``"RM > 6.94"``, positions in the table, or tuples such as
         ``("RM", 6.94)``, as in :meth:`ThresholdTable.from_list`.
     forbid : list, default=None
-        Conditions that must not be chosen. The name of a column stands for all conditions on it.
+        Conditions that must not be chosen. The name of a column stands for all conditions on this column.
     per_feature : int or dict, default=None
         Maximum number of conditions on each column. A dict such as ``{"age": 2}`` limits only the named columns.
     fit_to : {"labels", "target"}, default="labels"
         The classes that the conditions should separate if a discretizer uses this selection: the labels, or the predictions
-        of the black box. :meth:`select` and :meth:`frontier` ignore it and use the given y.
+        of the black box. :meth:`select` and :meth:`frontier` ignore this parameter and use the given y.
     time_limit : float, default=None
         Seconds for the whole call. After that, the best set found so far is returned with a lower bound and a warning.
     max_nodes : int, default=None
@@ -114,11 +114,11 @@ class OptimalSelection(BaseEstimator):
         table : ThresholdTable
             The conditions to choose from.
         X : array-like or data frame of shape (n_rows, n_features)
-            Rows on which inconsistency is measured, with the columns that the conditions are on.
+            Rows on which inconsistency is measured, with all columns that the conditions test.
         y : array-like of shape (n_rows,)
             The classes that the conditions should separate: labels, or the predictions of a classifier.
         sample_weight : array-like of shape (n_rows,), optional
-            A row with weight 2 counts like two equal rows. A row with weight 0 is left out.
+            A row with weight 2 counts as two identical rows. A row with weight 0 is left out.
 
         Returns
         -------

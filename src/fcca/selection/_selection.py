@@ -29,15 +29,16 @@ class Selection:
         Rows that agree on all chosen conditions form a group. The inconsistency is the share of the rows whose label differs
         from the most frequent label in their group (:func:`fcca.metrics.inconsistency_rate`).
     lower_bound : float
-        No admissible set with as many conditions has a smaller inconsistency than this.
+        No admissible set with the same number of conditions has an inconsistency below this bound.
     is_optimal : bool
-        Whether the search finished its proof. Then no admissible set with as many conditions has a smaller inconsistency, or
-        the same inconsistency and larger counts. With ``max_inconsistency``, it is also proven that no smaller set suffices.
+        True if the search proved that no admissible set with the same number of conditions is better. A better set has a
+        smaller inconsistency, or the same inconsistency and larger counts. With ``max_inconsistency``, the search also
+        proved that no smaller set suffices.
     n_nodes : int
         Number of branches that the search has visited.
     n_thresholds_bound : int
-        With ``max_inconsistency``, no set with fewer conditions than this suffices. Otherwise the number of chosen
-        conditions.
+        With ``max_inconsistency``, a proven lower bound of the number of conditions that are needed. Otherwise, the number
+        of chosen conditions.
 
     See Also
     --------
@@ -76,7 +77,7 @@ class Selection:
     def proof(self) -> str:
         """Text of the proof: ``proven optimal`` or ``not proven; no choice is below 0.7 %``.
 
-        The bound is on the inconsistency of all admissible sets with the same number of conditions.
+        No admissible set with the same number of conditions has an inconsistency below the stated bound.
         """
         if self.n_thresholds_bound < self.n_thresholds:
             return f"not proven to be the fewest: at least {self.n_thresholds_bound} are needed"

@@ -18,8 +18,8 @@ NAMES_SHOWN = 6
 class Frontier:
     """The k conditions with the smallest inconsistency, for several numbers k.
 
-    For comparison, it also has the inconsistency of two simpler choices of k conditions. They ignore ``keep``, ``forbid``,
-    ``per_feature`` and ``max_features``.
+    For comparison, the frontier also has the inconsistency of two simpler choices of k conditions. These choices ignore
+    ``keep``, ``forbid``, ``per_feature`` and ``max_features``.
 
     Attributes
     ----------

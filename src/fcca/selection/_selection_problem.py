@@ -16,8 +16,8 @@ from fcca.thresholds import ThresholdTable
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
-MOST_CONDITIONS = 65_000  # the core numbers them with 16 bits
-FAR_FROM_ONE = 200  # exponent of a sum of weights that is too large or too small for whole units
+MOST_CONDITIONS = 65_000  # the C++ core numbers conditions with 16 bits
+FAR_FROM_ONE = 200  # weights are scaled if the binary exponent of their sum is farther from 0 than this
 
 
 class SearchResult(NamedTuple):
@@ -32,7 +32,7 @@ class SearchResult(NamedTuple):
     cost : float
         Cost of the chosen conditions.
     bound : float
-        No admissible set of this size has a lower cost than this.
+        No admissible set of this size has a cost below this bound.
     is_optimal : bool
         Whether the search finished its proof.
     n_nodes : int
@@ -50,8 +50,8 @@ class SearchResult(NamedTuple):
 class SelectionProblem:
     """Rows and conditions, with the conditions grouped into chains.
 
-    The conditions ``x > t`` on one column form a chain, in ascending order of ``t``: if one holds, all earlier ones hold
-    too. So one number per row and chain says which conditions hold. Every other condition is a chain of one condition.
+    The conditions ``x > t`` on one column form a chain, in ascending order of ``t``. If one of them holds, all earlier ones
+    hold too. So one number per row and chain says which conditions hold. Every other condition is a chain of one condition.
 
     Attributes
     ----------
@@ -103,7 +103,8 @@ class SelectionProblem:
         exponent = int(np.frexp(weight.sum())[1])
         if exponent <= np.finfo(np.float64).minexp:
             raise InvalidInputError(
-                f"The weights sum to {weight.sum():.3g}, which is too small for exact sums. Multiply them all by a factor."
+                f"The weights sum to {weight.sum():.3g}, which is too small for exact sums. Multiply all weights by "
+                "the same large number."
             )
         # A power of two rounds nothing.
         scale = float(np.ldexp(1.0, -exponent)) if abs(exponent) > FAR_FROM_ONE else 1.0

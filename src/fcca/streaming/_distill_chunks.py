@@ -65,7 +65,7 @@ def distilled(chunks: Chunks, classifier: FCCAClassifier, *, granularity: str = 
     classifier : FCCAClassifier
         An unfitted classifier, which is cloned. Its black box must be fitted, in a ``FrozenEstimator``.
     granularity : str, default="Q="
-        How error messages name the parameter Q: the text before its value.
+        Text before the value of Q in error messages.
     """
     fitted: FCCAClassifier = clone(classifier)
     discretizer, tree, selection = parts_for_chunks(fitted)
@@ -156,7 +156,8 @@ def _advised(error: TooManyRowsError, discretizer: FCCADiscretizer, coder: RowCo
         n = len(np.unique(np.packbits(coder.binarized(rows, fewer), axis=1), axis=0))
         if n * 20 < len(rows):
             advice = (
-                f"{granularity}{Q:g} keeps {len(fewer)} thresholds and leaves {n:,} of {len(rows):,} sampled rows distinct."
+                f"With {granularity}{Q:g}, only {len(fewer)} thresholds are kept, and {n:,} of {len(rows):,} sampled rows "
+                "are distinct."
             )
             break
     return InvalidInputError(
@@ -201,8 +202,9 @@ def distill(
 ) -> FCCAClassifier:
     """Replace a black box with an optimal tree, from a table in chunks.
 
-    The table need not fit into memory. It is read three times, one chunk at a time: for the ranges of the columns, for the
-    counterfactuals, and for the distinct binary rows that the tree is grown on. Some tables need more passes:
+    The table need not fit into memory. It is read three times, one chunk at a time. The passes collect the ranges of the
+    columns, then the counterfactuals, then the distinct binary rows that the tree is grown on. Some tables need more
+    passes:
 
     - one more for a linear black box;
     - one more for a black box that does not store category labels;

@@ -181,7 +181,7 @@ class ParquetTable:
 
     @contextmanager
     def _same_file(self) -> Iterator[pq.ParquetFile]:
-        """Open the file; raise an error if it was changed meanwhile."""
+        """Open the file; raise an error if it has changed since the first access."""
         self._check_same()
         try:
             with pq.ParquetFile(self.path, pre_buffer=False) as file:  # pre_buffer would read all row groups at once
@@ -194,7 +194,7 @@ class ParquetTable:
     def _check_same(self) -> None:
         if self._state_of_file() != self._state:
             raise InvalidInputError(
-                f"{self.path} was changed while it was being read. Run again when no other process writes to the file."
+                f"{self.path} was changed while it was being read. Run again when no other process is writing to the file."
             )
 
 

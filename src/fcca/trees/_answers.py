@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from fcca.tables import Columns
 from fcca.trees._structure import TreeStructure
 
-# 0/1 columns may stay bytes. So a table of a million rows is not copied into eight times its size.
+# Columns of 0 and 1 may stay bytes. As float64, they would need eight times the memory.
 ACCEPTED_TYPES = (np.float64, np.uint8, np.int8, np.bool_)
 
 

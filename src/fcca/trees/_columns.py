@@ -13,7 +13,7 @@ from fcca.exceptions import InvalidInputError
 Floats = NDArray[np.float64]
 
 MOST_QUESTIONS = 10_000
-MOST_BYTES = 2**32  # of the tables of pairs of questions that the search keeps
+MOST_BYTES = 2**32  # maximum size of the search's tables of pairs of questions
 ROWS_PER_CHUNK = 65_536
 
 
@@ -24,7 +24,7 @@ class Questions:
     Attributes
     ----------
     feature : ndarray of shape (n_questions,)
-        Position of the column that a question is on.
+        Position of the column that a question tests.
     threshold : ndarray of shape (n_questions,)
     answers : ndarray of shape (n_rows, n_questions)
         1 if the answer for a training row is yes, 0 if it is no.

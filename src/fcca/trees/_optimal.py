@@ -64,8 +64,8 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
     class_weight : dict or "balanced", default=None
         Weights of classes, as in scikit-learn.
     time_limit : float, default=None
-        Maximum seconds of the search. After that, the best tree found so far is used, with a warning. ``lower_bound_`` says
-        how much better another tree could be.
+        Maximum duration of the search in seconds. After that, the best tree found so far is used, with a warning.
+        ``lower_bound_`` says how much better another tree could be.
     max_nodes : int, default=None
         Maximum number of branches of the search. It works like ``time_limit``, but gives the same tree on every machine.
 
@@ -148,7 +148,7 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_rows,)
             Labels of any type.
         sample_weight : array-like of shape (n_rows,), optional
-            Real numbers. A row with weight 2 counts like two equal rows. A row with weight 0 is left out.
+            Real numbers. A row with weight 2 counts as two identical rows. A row with weight 0 is left out.
         probability : array-like of shape (n_rows, n_classes), optional
             Class probabilities of a black box, in the order of the sorted labels. They are rounded to multiples of 1/16 and
             used as soft labels: the tree is fitted to these probabilities, and ``objective_`` is computed from them. The
@@ -175,7 +175,7 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         n_rows: NDArray[np.int64] | None = None,
         soft: SoftLabels | None = None,
     ) -> Self:
-        """Search for the tree if each row of X stands for several equal rows.
+        """Search for the tree, given distinct rows with counts.
 
         Parameters
         ----------

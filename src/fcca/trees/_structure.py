@@ -38,7 +38,7 @@ class TreeStructure:
     left, right : ndarray of shape (n_nodes,)
         Positions of the two children, -1 for a leaf.
     weight : ndarray of shape (n_nodes, n_classes)
-        Weight of each class among the training rows that reach a node, by their labels.
+        Weight of each class among the training rows that reach a node, computed from their labels.
     n_rows : ndarray of shape (n_nodes,)
         Number of training rows that reach a node.
     categories : dict of int to tuple of int
@@ -47,7 +47,7 @@ class TreeStructure:
     asks_missing : frozenset of int
         Nodes that test whether a value is missing. Missing values go to the right, all other values to the left.
     soft_weight : ndarray of shape (n_nodes, n_classes) or None
-        Like ``weight``, but by the soft labels that the tree learned. None if it learned labels.
+        Like ``weight``, but computed from the soft labels that the tree learned. None if it learned labels.
     """
 
     feature: NDArray[np.int32]
@@ -263,7 +263,7 @@ class TreeStructure:
     def path_in_words(
         self, path: list[tuple[int, bool]], feature_names: Sequence[str], columns: Columns | None
     ) -> list[str]:
-        """Describe a path by its tests, without those that other tests on the path imply.
+        """Describe a path by its tests, without redundant tests.
 
         For example, ``x > 2`` is left out if the path also contains ``x > 3``.
 
@@ -363,8 +363,8 @@ def _in_32_bits(threshold: Floats, above: Floats) -> Floats:
     """Adjust thresholds for a tree that casts values to 32-bit floats before comparing.
 
     The cast can make a value that equals the threshold larger than the threshold. So the threshold is cast as well, which
-    keeps this value on the left side. If the next larger training value is cast to the same 32-bit float, both values cannot
-    be told apart. Then the threshold is left unchanged.
+    keeps this value on the left side. If the next larger training value is cast to the same 32-bit float, the two values
+    cannot be told apart. Then the threshold is left unchanged.
 
     Parameters
     ----------
