@@ -24,7 +24,7 @@ class RankedColumn:
     values : ndarray of shape (n_values,)
         The sorted values.
     share : ndarray of shape (n_values + 1,)
-        Entry i is the share of the training weight of the first i values.
+        Entry i is the weight of the first i values, as a share of the weight of all values.
     """
 
     values: Floats
@@ -45,8 +45,8 @@ class Match(NamedTuple):
     same : ndarray of bool
         Whether the other fit has the same condition. Two numeric thresholds are the same if no training row separates them.
     rows : ndarray of float
-        Share of the training rows between a numeric threshold and the nearest one of the other fit on the same column. NaN
-        if there is none.
+        Share of the training rows between a numeric threshold and the nearest threshold of the other fit on the same column.
+        NaN if the other fit has no threshold on this column.
     distance : ndarray of float
         Difference between these two thresholds, in the units of the column.
     """
