@@ -60,7 +60,9 @@ class GroupMetricsDisplay(Display):
 
     @classmethod
     def from_distillation(cls, found: FairDistillation, *, rate: str = "selection_rate", ax: Any = None) -> Self:
-        """Draw one rate for each group, for the black box and both trees.
+        """Draw one rate per group, for the black box and its two trees.
+
+        One tree may use all columns, the other never uses the sensitive column.
 
         Parameters
         ----------
