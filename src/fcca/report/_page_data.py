@@ -306,7 +306,7 @@ def _cost_of_a_change(inputs: ReportInput) -> str:
             parts.append(what if factor == 1 else f"{factor:g} × {what}")
     text = " + ".join(parts) or "0"
     if any(column.categories is not None for column in inputs.columns or ()):
-        text += f"; a change of category is a distance of {discretizer.category_distance_:g}"
+        text += f"; a change of category counts as a distance of {discretizer.category_distance_:g}"
     if any(rule.cost_factors for rule in getattr(discretizer, "constraints", None) or ()):
         text += "; the given rules make changes of some columns more or less expensive"
     return text
@@ -326,9 +326,7 @@ def _notes(inputs: ReportInput) -> list[str]:
         notes.append("The rows have weights. Rates, counts, and the shares in the nodes are computed from these weights.")
     if inputs.counterfactuals is None:
         name = type(inputs.discretizer).__name__
-        notes.append(
-            f"{name} does not compute counterfactuals, and it has no other granularity. Its counts are importances."
-        )
+        notes.append(f"{name} does not compute counterfactuals and has no granularity Q. Its counts are importances.")
     return notes
 
 

@@ -100,7 +100,7 @@ def make_sliders(
             try:
                 found.append((step, levels.on(step.kept)))
             except InvalidInputError as error:  # too many thresholds for the tree search
-                notes.append(f"There is no level {'Q' if key == 'q' else key} = {step.value:g}: {error}")
+                notes.append(f"The slider leaves out {'Q' if key == 'q' else key} = {step.value:g}: {error}")
             done += 1
             if progress is not None:
                 progress(done, n_steps)
