@@ -114,8 +114,8 @@ def written_certificate(
     rows : TrainingTable or None
         The training rows; None if they came in chunks.
     row_numbers : ndarray, optional
-        Row numbers to write for the rows of the table given to ``fit``, such as the line numbers of a file. None numbers
-        the rows 0, 1, ….
+        Row numbers to write for the rows of the table given to ``fit``, such as the line numbers of a file. None means 0, 1,
+        2, ….
     read : mapping, optional
         The file that the rows were read from, and the options that it was read with.
     """

@@ -147,7 +147,7 @@ class Evidence:
 
     @property
     def engine(self) -> CounterfactualEngine:
-        """The engine that searches counterfactuals, with the statistics of the training rows."""
+        """The engine that searches for counterfactuals, with the statistics of the training rows."""
         return self.search.engine
 
     @property
@@ -180,9 +180,9 @@ class Evidence:
 
     @cached_property
     def should_be_searched(self) -> Bools:
-        """Mask of the rows for which a counterfactual must have been searched.
+        """Mask of the rows that must have been searched for a counterfactual.
 
-        The black box predicts them correctly, with a probability from p0 to p1.
+        The black box predicts these rows correctly, with a probability from p0 to p1.
         """
         search, model = self.stated.parameters.search, self.engine.model
         confidence = model.confidence(self.engine.scores(self.table))
