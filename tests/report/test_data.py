@@ -426,8 +426,8 @@ def test_held_out_rows_that_the_black_box_cannot_answer_are_left_out_and_said(ki
     kept = np.setdiff1d(np.arange(100), [3, 5] if kind == "array" else [3, 5, 7])
     data, _ = documents(classifier, held_out=(form(X_test), y_test))
     assert (
-        f"{100 - len(kept)} held-out rows have categories or missing values that no training row has in the same column, and "
-        "are" in (" ".join(data["notes"]))
+        f"{100 - len(kept)} held-out rows have categories or missing values that no training row has in the same column, "
+        "and are" in (" ".join(data["notes"]))
     )
     X_kept, y_kept = form(X_test.iloc[kept]), y_test[kept]
     own = first_level(data)

@@ -181,7 +181,7 @@ class Costs(Command):
         str | None,
         search_option(
             metavar="range|rank|mad|COL=UNIT,…",
-            help="Distance of 1 in a numeric column: its range (the default), its range of ranks, its median absolute "
+            help="Unit of distance in a numeric column: its range (the default), its range of ranks, its median absolute "
             "deviation, or a unit per column, such as income=1000,age=10 (other columns use the range).",
         ),
         accepted_by(units_of),
@@ -363,10 +363,14 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
         ),
     ] = None
     p0: Annotated[
-        float, search_option("--p0", help="Use rows whose predicted class has at least this probability."), IS_PROBABILITY
+        float,
+        search_option("--p0", help="Use only rows whose predicted class has at least this probability."),
+        IS_PROBABILITY,
     ] = 0.5
     p1: Annotated[
-        float, search_option("--p1", help="Use rows whose predicted class has at most this probability."), IS_PROBABILITY
+        float,
+        search_option("--p1", help="Use only rows whose predicted class has at most this probability."),
+        IS_PROBABILITY,
     ] = 1.0
 
     def tree_parameters(self) -> dict[str, Any]:
@@ -392,7 +396,7 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
                 "columns, such as income=1000."
             )
         if self.p0 > self.p1:
-            raise InvalidInputError(f"--p0 is {self.p0}, which is above --p1 {self.p1}. Expected --p0 to be at most --p1.")
+            raise InvalidInputError(f"--p0 ({self.p0}) is greater than --p1 ({self.p1}). Expected --p0 to be at most --p1.")
 
 
 def check_label(command: str, data: Path | None, label: str | None) -> None:
