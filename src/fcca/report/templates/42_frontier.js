@@ -41,7 +41,7 @@ fcca.frontier = (() => {
         { kind: "held_out", sign: "■", text: MOST, values: of("frequency") },
         { kind: "training", sign: "●", text: "chosen", values: of("inconsistency"), bounds: of("lower_bound") },
       ],
-      references: [{ kind: "guess", y: axis.least, text: `${chart.isWide(width) ? "with " : ""}all ${counted(nFound, "threshold")}`,
+      references: [{ kind: "guess", y: axis.least, text: `${chart.isWide(width) && nFound < 100 ? "with " : ""}all ${counted(nFound, "threshold")}`,
         title: `with all ${counted(nFound, "threshold")}: ${percent(axis.least)}` }],
       label: `Inconsistency over the number of thresholds. ${sentence()}`,
       tip: (i) => `${state.called(levels[i], axis)}: ${said(levels[i]).join("; ")}`,
