@@ -279,7 +279,7 @@ def _parameters_of_selection(discretizer: FCCADiscretizer) -> dict[str, Any] | N
 
 
 def _columns_of(found: Counterfactuals, discretizer: FCCADiscretizer) -> dict[str, Any]:
-    """Return the counterfactuals as lists, with the names in ``StatedCounterfactuals``."""
+    """Return the counterfactuals as lists, named after the attributes of ``StatedCounterfactuals``."""
     table = discretizer.all_thresholds_
     points, first = discretizer.crossing_points()
     condition = np.repeat(np.arange(len(table)), np.diff(first))

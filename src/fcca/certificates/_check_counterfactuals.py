@@ -275,7 +275,7 @@ def bounds(given: Evidence) -> list[str]:
 
 
 def _counterfactual_problems(given: Evidence, wrong: dict[str, Bools]) -> list[str]:
-    """Describe what is wrong with counterfactuals.
+    """Return one sentence for each problem of the counterfactuals.
 
     ``wrong`` maps the description of a problem to a mask of the counterfactuals that have it.
     """

@@ -131,7 +131,7 @@ def _unknown_names(stated: ThresholdTable, computed: ThresholdTable) -> list[str
 
 
 def _conditions(table: ThresholdTable) -> dict[tuple[Any, ...], tuple[str, float]]:
-    """Return the name and count of each condition, by a key that identifies the condition exactly."""
+    """Map a unique key of each condition to the name and count of the condition."""
     keys = zip(table.feature.tolist(), table.kind.tolist(), table.threshold.tolist(), table.codes, strict=True)
     entries = zip(table.names(), table.count.tolist(), strict=True)
     return {

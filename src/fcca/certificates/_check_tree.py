@@ -33,7 +33,7 @@ def row_weights(given: Evidence) -> Floats:
 def soft_labels(given: Evidence) -> SoftLabels | None:
     """Return the class probabilities that the tree learned; None if it learned classes.
 
-    They are multiplied by the weights of the rows and of the classes.
+    The probabilities are multiplied by the weights of the rows and of the classes.
     """
     if given.soft is None or given.stated.parameters.class_weight is None:
         return given.soft
@@ -206,8 +206,8 @@ def _parameters(part: Part | None) -> dict[str, Any]:
 def _search_parameters(given: Evidence, stated: Container[str]) -> dict[str, Any]:
     """Return the parameters of the discretizer that the provenance of the tree must state.
 
-    ``stated`` holds the names of the parameters in the provenance. Older versions of fcca wrote fewer
-    parameters. A parameter that they did not write may be missing if it has the value that they used.
+    ``stated`` holds the names of the parameters in the provenance. Older versions of fcca wrote fewer parameters. A
+    parameter that these versions did not write may be missing if it has the value that they used.
     """
     requested = {name: plain_parameter(value) for name, value in given.stated.parameters.search.items()}
     old = {name for name, paper in PAPER_DISTANCES.items() if requested[name] == paper and name not in stated}
@@ -217,8 +217,8 @@ def _search_parameters(given: Evidence, stated: Container[str]) -> dict[str, Any
 def _tree_parameters(given: Evidence, stated: Container[str]) -> dict[str, Any]:
     """Return the parameters of the tree that its provenance must state.
 
-    ``stated`` holds the names of the parameters in the provenance. Older versions of fcca wrote fewer
-    parameters. A parameter that they did not write may be missing if it has the value that they used.
+    ``stated`` holds the names of the parameters in the provenance. Older versions of fcca wrote fewer parameters. A
+    parameter that these versions did not write may be missing if it has the value that they used.
     """
     requested = given.stated.parameters
     found: dict[str, Any] = {"max_depth": requested.max_depth, "regularization": requested.regularization}

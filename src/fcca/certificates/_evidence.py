@@ -48,7 +48,7 @@ def named_rows(rows: Sequence[int] | Longs) -> str:
 
 
 def problem_of_rows(rows: Sequence[int] | Longs, what: str) -> list[str]:
-    """Return a list with one sentence: the rows, and what is wrong with them.
+    """Return a list with one sentence: the row numbers, and the problem ``what``.
 
     The list is empty if there are no rows.
     """
@@ -273,12 +273,12 @@ class Evidence:
 
     @cached_property
     def at(self) -> Longs:
-        """Position in ``table`` of the row of each counterfactual."""
+        """For each counterfactual, the position of its row in ``table``."""
         return _positions(self.points.row, self.numbers, "Some counterfactuals belong to rows that are not in the table.")
 
     @cached_property
     def move_point(self) -> Longs:
-        """Position of the counterfactual that each move belongs to."""
+        """For each move, the position of its counterfactual."""
         return self._point_of(self.points.move_row)
 
     @cached_property

@@ -265,7 +265,11 @@ CHECKS = (
     ),
     PlannedCheck("costs", _counterfactuals.costs, "every cost is the sum of the costs of its moves"),
     PlannedCheck("bounds", _counterfactuals.bounds, "no bound is above its cost, and optimal costs equal their bounds"),
-    PlannedCheck("missing values", _thresholds.deciding_missing_values, "exactly the listed missing values are deciding"),
+    PlannedCheck(
+        "missing values",
+        _thresholds.deciding_missing_values,
+        "exactly the listed missing values can flip a prediction if they are filled in",
+    ),
     PlannedCheck("thresholds found", _thresholds.thresholds_found, "the moves cross these thresholds, with these counts"),
     PlannedCheck("thresholds kept", _thresholds.thresholds_kept, "Q and the selection keep exactly these thresholds"),
     PlannedCheck(

@@ -138,7 +138,7 @@ class Dialect:
     # --- names ---------------------------------------------------------------------------------------------------------
 
     def same_name(self, name: str) -> str:
-        """Return a key that is equal for names that the database cannot distinguish."""
+        """Return a key that is the same for all names that the database treats as equal."""
         return name
 
     def trouble_with(self, name: str, *, is_column: bool) -> str | None:

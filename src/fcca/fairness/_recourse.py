@@ -174,7 +174,7 @@ class GroupRecourse:
 
     def _repr_html_(self) -> str:
         favourable = f"predicted {self.favourable}"
-        head = (self.sensitive, "rows", favourable, "searched", "can change", "cannot", "mean cost", "columns")
+        head = (self.sensitive, "rows", favourable, "searched", "change found", "no change", "mean cost", "columns")
         names = ("rows", "favourable_share", "asked", "optimal", "infeasible", "mean_cost", "mean_changes")
         lines = [
             (group, *(number(line[name]) if isinstance(line[name], float) else f"{line[name]:,}" for name in names))

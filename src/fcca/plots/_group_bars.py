@@ -198,7 +198,7 @@ class RecourseDisplay(Display):
         ]
         panes = (
             (costs, cost_words, f"mean cost of a change to {favourable}"),
-            (shares, share_words, f"rows without a way to {favourable}"),
+            (shares, share_words, f"rows without a change to {favourable}"),
         )
         for panel, (values, words, title) in zip(pair, panes, strict=True):
             known = np.nan_to_num(values)

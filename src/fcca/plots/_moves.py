@@ -270,7 +270,7 @@ def _ends(move: Move) -> tuple[str, str]:
 
 
 def _name(arrow: Arrow, width: float, tight: bool) -> str:
-    """Return the text beside an arrow, the name of the column and its range.
+    """Return the text beside an arrow: the name of the column and its range.
 
     ``width`` is the width for the name in points. If ``tight`` is True, the range is left out.
     """

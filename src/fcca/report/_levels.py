@@ -60,7 +60,7 @@ class Level:
 class Levels:
     """Fits one tree for each set of thresholds that a slider can select.
 
-    The tree of the classifier is reused for its thresholds.
+    For the thresholds of the classifier, the tree of the classifier is reused.
 
     Parameters
     ----------

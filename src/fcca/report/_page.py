@@ -216,7 +216,7 @@ class Draft:
     inputs : ReportInput
     sliders : sequence of Slider
     first : int
-        Position of the slider that is active at first.
+        Index of the slider that is active when the page opens.
     title, facts, notes, advice : as in page
     """
 

@@ -65,7 +65,7 @@ def data_document(
     inputs : ReportInput
     sliders : sequence of Slider
     first : int
-        Position of the slider that is active at first.
+        Index of the slider that is active when the page opens.
     listed : ndarray of int
         Result of :func:`listed_conditions`.
     title, facts, notes, advice : as in page
@@ -105,7 +105,7 @@ def data_document(
 def _slider(inputs: ReportInput, slider: Slider, listed: Positions) -> dict[str, Any]:
     """Return the data of a slider: its positions, and the level at each of them.
 
-    The slider of the number of thresholds has more entries: the thresholds to choose from, the classes that they should
+    The slider for the number of thresholds has further entries: the thresholds to choose from, the classes that they should
     separate, and the smallest possible inconsistency.
     """
     levels = [_level(inputs, level, listed) for level in slider.levels]

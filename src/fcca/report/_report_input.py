@@ -299,7 +299,7 @@ def _note_on_unknown(n: int) -> str:
 
 
 def model_name(estimator: Any) -> str:
-    """Name a black box by its type, with the steps of a pipeline and the decision threshold."""
+    """Describe a black box: its type, the steps of a pipeline, and the decision threshold."""
     if isinstance(estimator, DecidedAt):
         return f"{model_name(estimator.estimator)}, decision threshold {estimator.threshold:g}"
     if isinstance(estimator, FrozenEstimator):

@@ -85,7 +85,7 @@ def make_sliders(
     -------
     sliders : list of Slider
     first : int
-        Position of the slider that is active at first. It starts at the thresholds of the classifier.
+        Index of the slider that is active when the page opens. This slider starts at the thresholds of the classifier.
     notes : list of str
         Sentences on positions that were left out.
     """

@@ -100,7 +100,7 @@ class Stability:
 
     @property
     def stability_interval(self) -> tuple[float, float]:
-        """Approximate 95 % confidence interval of ``stability``, as proposed by the same authors.
+        """Approximate 95 % confidence interval of ``stability``, by Nogueira, Sechidis and Brown.
 
         It accounts for the limited number of samples. It does not account for training rows other than the given ones.
         """

@@ -76,7 +76,7 @@ class Matcher:
         self._ranked = {j: _ranked(encoded[:, j], weight) for j in cut_columns}
 
     def __call__(self, other: ThresholdTable) -> Match:
-        """Find for each threshold of the full fit the best match in another fit.
+        """For each threshold of the full fit, find the best match in another fit.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ def _ranked(values: Floats, weight: Floats) -> RankedColumn:
 
 
 def _nearest(mine: Floats, theirs: Floats, column: RankedColumn) -> tuple[Booleans, Floats, Floats]:
-    """Find for each threshold in ``mine`` the nearest one in ``theirs``, which is sorted.
+    """For each threshold in ``mine``, find the nearest one in ``theirs``, which is sorted.
 
     The nearest threshold is the one with the fewest training rows in between. Ties are broken by the difference of the
     values.

@@ -113,7 +113,7 @@ class BinShares:
 
     @property
     def reading(self) -> str:
-        """Usual reading of the index: ``"stable"`` below 0.1, ``"look"`` up to 0.25, ``"shifted"`` above."""
+        """Usual interpretation of the index: ``"stable"`` below 0.1, ``"look"`` up to 0.25, ``"shifted"`` above."""
         return "stable" if self.psi < STABLE else "look" if self.psi <= SHIFTED else "shifted"
 
     @property
