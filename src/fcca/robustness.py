@@ -140,8 +140,10 @@ def margin_effect(
     --------
     fcca.plots.MarginEffectDisplay : Draws the result as curves.
 
-    Notes ----- With a larger margin, fewer rows have a counterfactual. If ``solved`` differs between two margins, their
-    figures are measured on different rows.
+    Notes
+    -----
+    With a larger margin, fewer rows have a counterfactual. If ``solved`` differs between two margins, their figures are
+    measured on different rows.
 
     Examples
     --------

@@ -158,8 +158,8 @@ def distill_without(
         Held-out rows on which the models are compared. By default, the models are compared on the training rows.
     groups : array-like or callable, optional
         The groups to compare, if they are not the values of the sensitive column. Either the group of each row on which the
-        models are compared, or a function that computes the groups from the column, such as ``lambda age: pd.cut(age, [0,
-        25, 60, 120])``.
+        models are compared, or a function that computes the groups from the column, such as
+        ``lambda age: pd.cut(age, [0, 25, 60, 120])``.
     sample_weight : array-like of shape (n_rows,), optional
         Weights of the training rows. Held-out rows all have weight 1.
 

@@ -41,8 +41,8 @@ class GroupRecourse:
         One row per group.
 
         - ``rows``: number of rows. ``favourable`` and ``favourable_share``: number and share of favourable predictions.
-          ``unfavourable``: number of other predictions. ``asked``: number of the latter for which the search for a change
-          was run.
+          ``unfavourable``: number of other predictions. ``asked``: number of unfavourable rows for which the search for a
+          change was run.
         - ``optimal``: rows with a proven cheapest change. ``infeasible`` and ``infeasible_share``: number and share of rows
           proven to have no change within the rules. ``unfinished``: rows whose search was stopped by a time limit.
           ``unverified``: rows for which a change was found, but ``predict`` of the classifier does not confirm it.

@@ -138,7 +138,7 @@ class StabilityDisplay(Display):
         ax.tick_params(axis="y", length=0)
         label = "rows between, and median distance" if tight else MOVES_LABEL
         ax.set_xlabel(some_lines(label, 0.7 * room_of(ax)[0], SMALL, 3), fontsize=SMALL)
-        ax.set_title("distance to the nearest", fontsize=SMALL if tight else TITLE)
+        ax.set_title("distance" if tight else "distance to the nearest", fontsize=SMALL if tight else TITLE)
         if tight:
             ax.xaxis.set_major_locator(MaxNLocator(3))
         return entries
