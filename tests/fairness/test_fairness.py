@@ -247,7 +247,9 @@ def test_weight_two_is_the_row_twice():
 def test_a_group_without_favourable_rows_has_no_rate_and_says_so():
     found = group_metrics([1, 0, 0, 0], [1, 0, 0, 0], ["a", "a", "b", "b"], 1)
     assert found.loc["b", ["tpr", "precision"]].isna().all()
-    assert found.loc["b", "note"] == "no tpr: no favourable label; no precision: no favourable prediction"
+    assert (
+        found.loc["b", "note"] == "tpr is undefined: no favourable label; precision is undefined: no favourable prediction"
+    )
     assert found.loc["a", "note"] == ""
     distance = gaps([1, 0, 0, 0], [1, 0, 0, 0], ["a", "a", "b", "b"], 1)
     assert np.isnan(distance.equal_opportunity_difference)

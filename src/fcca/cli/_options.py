@@ -203,7 +203,7 @@ class Costs(Command):
         float | None,
         search_option(
             metavar="P",
-            help="Predict the second of two classes if its probability is at least P. Default: the model's predict.",
+            help="Predict the second of two classes if its probability is at least P. Default: decide like the model's predict.",
         ),
         IS_INNER_PROBABILITY,
     ] = None
@@ -355,7 +355,7 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
         search_option(
             metavar="INT|auto",
             help="Number of thresholds for the tree. The thresholds with the smallest inconsistency are chosen, with proof. "
-            "auto: as few as cross-validation allows.",
+            "auto: the smallest number whose tree is as good as the tree on all thresholds, by cross-validation.",
         ),
         expects(
             "'auto' or a whole number of at least 1, such as 5",

@@ -157,7 +157,7 @@ def _note(figures: dict[str, float]) -> str:
     if np.isnan(figures["accuracy"]):
         return "all rows have weight 0"
     why = {"tpr": "no favourable label", "fpr": "no unfavourable label", "precision": "no favourable prediction"}
-    return "; ".join(f"no {name}: {reason}" for name, reason in why.items() if np.isnan(figures[name]))
+    return "; ".join(f"{name} is undefined: {reason}" for name, reason in why.items() if np.isnan(figures[name]))
 
 
 def gaps(
