@@ -203,7 +203,8 @@ class Costs(Command):
         float | None,
         search_option(
             metavar="P",
-            help="Predict the second of two classes if its probability is at least P. Default: decide like the model's predict.",
+            help="Predict the second of two classes if its probability is at least P. Default: decide like the model's "
+            "predict.",
         ),
         IS_INNER_PROBABILITY,
     ] = None
