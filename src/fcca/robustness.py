@@ -31,12 +31,12 @@ ROWS_AT_ONCE = 65_536
 def share_margin(classifier: Any, X: Any, share: float | str) -> float:
     """Convert a share such as 10 % into a margin in units of the classifier's scores.
 
-    A margin is the difference of score by which the new class of a counterfactual must win. The scores of forests and voting
-    classifiers are shares of votes or averaged probabilities. For them, the margin is a share of the votes: with "10%", the
-    new class leads by a tenth of the votes, such as 55 to 45 for two classes. The scores of boosting and linear models have
-    no fixed range. For them, the margin is a share of the distance between the 5th and the 95th percentile of the scores on
-    X. If there is one score per class, this distance is computed for the lead of each class over the best other class. The
-    mean over the classes is used.
+    The margin is the amount by which the score of the new class must exceed the scores of the other classes. The scores of
+    forests and voting classifiers are shares of votes or averaged probabilities. For them, the margin is a share of the
+    votes: with "10%", the new class leads by a tenth of the votes, such as 55 to 45 for two classes. The scores of boosting
+    and linear models have no fixed range. For them, the margin is a share of the distance between the 5th and the 95th
+    percentile of the scores on X. If the model has one score per class, the lead of a class is its score minus the largest
+    score of another class. The distance is then computed for the leads of each class, and averaged over the classes.
 
     Parameters
     ----------
@@ -104,12 +104,12 @@ def margin_effect(
         The class that the changed rows should be predicted as. Rows that are already predicted as this class are left out.
         None accepts every class other than the predicted one.
     margins : sequence of float or str
-        Differences of score, or strings such as ``"10%"`` (see :func:`share_margin`).
+        Score differences, or strings such as ``"10%"`` (see :func:`share_margin`).
     constraints : list of Constraint, default=()
         Rules of :mod:`fcca.constraints`.
     n_refits : int, default=10
-        Number of classifiers to fit on bootstrap samples of the training rows. As many classifiers are fitted on all
-        training rows with new random seeds. A sample has at least one row of every category and class.
+        Number of classifiers to fit on bootstrap samples of the training rows. The same number of classifiers is fitted on
+        all training rows, with new random seeds. A sample has at least one row of every category and class.
     noise : float, default=0.01
         Largest random error that is added to each changed numeric value, up or down, as a share of the column's range.
         Categories and unchanged values get no error.
@@ -125,14 +125,14 @@ def margin_effect(
     DataFrame
         One row per margin.
 
-        - ``margin``: the margin as given. ``score``: the margin as a difference of score.
-        - ``asked``: number of rows for which a counterfactual was searched. ``solved``: number of these rows with a
-          counterfactual. ``unproven``: number of solved rows whose search was stopped by a time limit. ``infeasible``:
-          number of rows proven to have no counterfactual. ``unknown``: number of all other rows.
+        - ``margin``: the margin as given. ``score``: the margin as a score difference.
+        - ``asked``: number of rows for which the search was run. ``solved``: number of these rows with a counterfactual.
+          ``unproven``: number of solved rows whose search was stopped by a time limit. ``infeasible``: number of rows proven
+          to have no counterfactual. ``unknown``: number of all other rows.
         - ``mean_cost``, ``median_cost``: cost over the solved rows. ``mean_changes``: mean number of changed columns.
-        - ``holds_resampled``: how often the classifiers refitted on samples predict the new class for a changed row, as a
-          share. ``holds_reseeded``: the same share for the classifiers refitted with new seeds.
-          ``holds_noisy``: the same share for the given classifier, after random errors were added to the changed rows.
+        - ``holds_resampled``: share of the changed rows that are still predicted as the new class, averaged over the
+          classifiers refitted on samples. ``holds_reseeded``: the same for the classifiers refitted with new seeds.
+          ``holds_noisy``: the same for the given classifier, after random errors were added to the changed rows.
 
         Values that were not measured are NaN. ``holds_reseeded`` is NaN for a classifier without a ``random_state``.
 
@@ -142,7 +142,8 @@ def margin_effect(
 
     Notes
     -----
-    With a larger margin, fewer rows have a counterfactual. So results with different ``solved`` are about different rows.
+    With a larger margin, fewer rows have a counterfactual. If ``solved`` differs between two margins, their figures are
+    measured on different rows.
 
     Examples
     --------
@@ -266,8 +267,8 @@ def _unfitted(estimator: Any) -> tuple[Any, float | None]:
 def _sample(table: Floats, y: NDArray[Any], columns: Columns, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw a bootstrap sample, and return the positions of its rows.
 
-    A row is added for each class and each category that was not drawn. In columns with missing values, a row is also added
-    if only missing values, or none, were drawn.
+    A row is added for each class and each category that was not drawn. The sample of a column that may have missing values
+    always has at least one missing and one known value, if the column has both.
     """
     drawn = rng.integers(len(table), size=len(table))
     kept = [np.unique(y, return_inverse=True)[1]]
@@ -280,7 +281,7 @@ def _sample(table: Floats, y: NDArray[Any], columns: Columns, rng: np.random.Gen
 
 
 def _agreement(models: list[Any], given: Any, wanted: NDArray[Any]) -> float:
-    """Return how often the classifiers in ``models`` predict the wanted classes, as a share.
+    """Return the share of predictions of the classifiers ``models`` that are the wanted classes.
 
     ``given`` are the changed rows, and ``wanted`` has the class that each of them should be predicted as.
     """

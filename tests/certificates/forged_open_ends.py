@@ -37,7 +37,7 @@ def answers_called_unverified_without_moves(d):
     rebuilt(d, case("rf"))
 
 
-@forgery("answers", "status is unverified, but the black box is flipped", of="rf")
+@forgery("answers", "status is unverified, but the change flips the black box", of="rf")
 def answers_called_unverified_with_their_moves(d):
     called(d, rows_of_a_column(d), "unverified")
     rebuilt(d, case("rf"))

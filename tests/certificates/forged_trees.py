@@ -262,7 +262,7 @@ def the_class_of_a_leaf_changed(d):
         raise AssertionError("the tree is larger than it was thought to be")
 
 
-@forgery("tree", "leaf", "rows, but states")
+@forgery("tree", "leaf", "rows, but", "are stated")
 def the_rows_of_two_leaves_changed(d):
     nodes = d["tree"]["nodes"]
     node = next(
@@ -384,7 +384,7 @@ def an_accuracy_of_a_tree_that_did_not_learn_labels(d):
     d["tree"]["provenance"]["accuracy"] = 1.0
 
 
-@forgery("tree", "states the counterfactuals None")
+@forgery("tree", "states the counterfactuals by status as None")
 def statuses_of_the_tree_left_out(d):
     d["tree"]["provenance"]["counterfactuals"] = None
 

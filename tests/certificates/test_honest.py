@@ -37,7 +37,7 @@ def test_every_counterfactual_of_an_honest_certificate_is_proven_again(name):
     result = one.verified(sample=None, time_limit=120.0)
     check_accepted(result)
     n = len(one.classifier.discretizer_.counterfactuals_)
-    assert f"{n:,} of {n:,} counterfactuals re-proven" in result["optima"].words
+    assert f"{n:,} of {n:,} counterfactuals checked again" in result["optima"].words
 
 
 @pytest.mark.slow
@@ -224,7 +224,7 @@ def test_missing_values_left_out_under_a_time_limit_never_count_as_checked():
     rebuilt(document, one)
     result = one.verified(json.dumps(document))
     assert result["missing values"].outcome == "not checked"
-    assert "decides, but is not listed" in result["missing values"].words
+    assert "decides the prediction, but is not listed" in result["missing values"].words
 
 
 def test_an_empty_sample_is_not_complete():
@@ -236,7 +236,7 @@ def test_a_timeout_is_reported_and_does_not_reject():
     result = one.verified(time_limit=0.0, sample=3)
     check_accepted(result)
     assert not result.complete
-    assert "not within the time limit" in result["optima"].words
+    assert "not proven within the time limit" in result["optima"].words
     assert isinstance(one, Case)
     gaps = fitted(mixed(100), rf(20, 4)).verified(time_limit=0.0, sample=1)
     check_accepted(gaps)

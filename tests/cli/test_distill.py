@@ -330,7 +330,7 @@ def test_bad_options_are_refused_before_any_work(tmp_path, monkeypatch, option, 
 
 def test_p0_above_p1_raises_an_error(tmp_path):
     result = distill("--p0", 0.9, "--p1", 0.6, "--out", tmp_path / "out")
-    _check_refused(tmp_path, result, ["--p0 is 0.9", "--p1", "0.6"], [])
+    _check_refused(tmp_path, result, ["--p0 (0.9)", "--p1 (0.6)"], [])
 
 
 def test_an_unknown_model_or_a_text_for_a_number_is_refused(tmp_path):

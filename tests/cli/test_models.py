@@ -143,13 +143,13 @@ def test_models_are_described_by_their_size(classifier):
     assert described(curves.fit(columns(), table()["label"])) == "ExplainableBoostingClassifier"
     assert described(SVC(kernel="linear").fit(columns(), table()["label"])) == "SVC"
     tree = DecisionTreeClassifier(max_depth=2).fit(columns(), table()["label"])
-    assert described(decide_at(tree, 0.3)) == "DecisionTreeClassifier, depth 2, deciding at 0.3"
+    assert described(decide_at(tree, 0.3)) == "DecisionTreeClassifier, depth 2, decision threshold 0.3"
 
 
 def test_another_decision_threshold_is_distilled(csv, out):
     result = distill(csv, "--model", "rf", "--decision-threshold", 0.3, "--out", out)
     assert result.exit_code == 0, result.stderr
-    assert "deciding at 0.3" in " ".join(result.stdout.split())
+    assert "decision threshold 0.3" in " ".join(result.stdout.split())
     check_refused(distill(csv, "--model", "svm", "--decision-threshold", 0.3, "--out", out), "predict_proba")
 
 

@@ -274,13 +274,13 @@ def test_a_table_without_any_of_the_rows_is_refused(tmp_path, people):
     def all_left_out(d):
         d["data"]["read"]["left_out"] = list(range(80))
 
-    check_refused(verify(*files(*forged(people, tmp_path, all_left_out))), "no rows of the certificate")
+    check_refused(verify(*files(*forged(people, tmp_path, all_left_out))), "none of the rows that the certificate covers")
 
 
 def test_all_counterfactuals_can_be_proven_again(people):
     found = json.loads(verify(*files(*people), "--sample", "all", "--json").stdout)
     n = sum(json.loads(people[0].read_text(encoding="utf-8"))["statuses"].values())
-    assert f"{n} of {n} counterfactuals re-proven" in found["checks"][-1]["words"]
+    assert f"{n} of {n} counterfactuals checked again" in found["checks"][-1]["words"]
 
 
 def test_the_model_is_saved_where_that_is_asked_for(tmp_path, monkeypatch):

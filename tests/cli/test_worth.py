@@ -49,7 +49,7 @@ def test_a_summary_begins_with_the_held_out_rows(csv, out):
         "AUC",
         "Log-loss",
         "KS",
-        "Held-out rows by class (rows) and prediction of the tree (columns)",
+        "Confusion matrix on held-out rows (down: true class, across: prediction of the tree)",
     ):
         assert re.search(rf"^{re.escape(name)} ", first, re.MULTILINE)
 

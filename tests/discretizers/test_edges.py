@@ -210,4 +210,4 @@ def test_a_move_out_of_a_gap_is_drawn_where_it_lands():
 def test_a_black_box_that_decides_elsewhere_says_so():
     X, y = load_iris(return_X_y=True)
     model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(X[50:], y[50:])
-    assert model_name(decide_at(model, 0.25)) == "GradientBoostingClassifier, deciding at 0.25"
+    assert model_name(decide_at(model, 0.25)) == "GradientBoostingClassifier, decision threshold 0.25"

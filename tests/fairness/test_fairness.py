@@ -60,7 +60,7 @@ def test_costs_by_hand_of_a_model_that_does_not_use_the_sensitive_column():
         "rows": [2, 2],
         "share": [1.0, 1.0],
     }
-    assert "2.40 times as much" in repr(found)
+    assert "(ratio 2.40)" in repr(found)
     assert "biased" not in repr(found)
 
 
@@ -85,7 +85,9 @@ def test_rules_count_for_costs_but_not_for_the_sign_of_bias():
         assert np.isnan(found.groups.loc[0, "mean_cost"])
         assert found.constraints == tuple(rules)
         assert "3 proven to have none" in repr(found)
-        assert "No change leads to yes: 0 3 of 3 (100%). The costs are for the other rows only." in repr(found)
+        assert "Rows for which no change leads to yes: 0 3 of 3 (100%). The costs are for the other rows only." in repr(
+            found
+        )
         assert found.groups["infeasible_share"].tolist() == pytest.approx([1.0, np.nan], nan_ok=True)
     assert explainer.constraints == tuple(rules)  # as they were
 
@@ -245,7 +247,9 @@ def test_weight_two_is_the_row_twice():
 def test_a_group_without_favourable_rows_has_no_rate_and_says_so():
     found = group_metrics([1, 0, 0, 0], [1, 0, 0, 0], ["a", "a", "b", "b"], 1)
     assert found.loc["b", ["tpr", "precision"]].isna().all()
-    assert found.loc["b", "note"] == "no tpr: no favourable label; no precision: no favourable prediction"
+    assert (
+        found.loc["b", "note"] == "tpr is undefined: no favourable label; precision is undefined: no favourable prediction"
+    )
     assert found.loc["a", "note"] == ""
     distance = gaps([1, 0, 0, 0], [1, 0, 0, 0], ["a", "a", "b", "b"], 1)
     assert np.isnan(distance.equal_opportunity_difference)

@@ -128,18 +128,21 @@ def test_what_is_proven_is_said_at_every_number_beside_the_most_frequent(opened,
 def test_a_granularity_is_compared_with_the_best_of_as_many(opened, cancer):
     reader = opened(cancer.path)
     best = {level["value"]: level["proof"] for level in levels_of(reader.data(), "k")}
+    n_found = len(reader.data()["conditions"])
     sides = set()
     for index, level in enumerate(levels_of(reader.data())):
         reader.set_level(index)
         n, text = level["n_kept"], reader.text("choice")
-        assert text.startswith(f"Q\xa0=\xa0{level['value']:g} keeps the {n} most frequent")
+        which = f"all {n}" if n == n_found else f"the {n} most frequent"
+        assert text.startswith(f"Q\xa0=\xa0{level['value']:g} keeps {which} thresholds")
         sides.add(n in best)
         assert reader.part("cursor-frontier").count() == (n in best)
         if n in best:
             assert percent(level["training"]["inconsistency"]) == percent(best[n]["frequency"])
             assert f"the best {n} have {percent(best[n]['inconsistency'])}, {best[n]['claim']}." in text
         else:
-            assert text.endswith("; no optimal choice with this number of thresholds was computed.")
+            computed = f"Optimal choices were computed only for up to {max(best)}\xa0thresholds."
+            assert text.endswith(computed if n > max(best) else f"No optimal choice of {n}\xa0thresholds was computed.")
     assert sides == {True, False}
 
 

@@ -172,7 +172,7 @@ def test_a_row_that_is_not_here_may_have_been_held_out(opened, cancer):
     reader = opened(cancer.path)
     reader.look_up(500)
     assert "The page has only the 400\xa0training rows. The row may have been held out." in reader.text("row-message")
-    assert reader.page.locator("label[for=row]").inner_text() == "Row (0 to 399)"
+    assert reader.page.locator("label[for=row]").inner_text() == "Row number (0 to 399)"
     reader.look_up(9999)
     assert "There is no row 9999" in reader.text("row-message")
     assert "held out" not in reader.text("row-message")

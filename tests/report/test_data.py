@@ -188,7 +188,7 @@ def test_a_level_with_more_thresholds_than_can_be_searched_is_left_out_and_said(
     data, _ = documents(classifier)
     assert [level["value"] for level in levels_of(data)] == [0.7, 0.9]
     assert data["axes"][0]["start"] == 0
-    assert data["notes"][0].startswith("There is no level Q = 0: ")
+    assert data["notes"][0].startswith("The slider leaves out Q = 0: ")
 
 
 # --- certificates -------------------------------------------------------------------------------------------------------
@@ -246,7 +246,8 @@ def test_what_is_proven_is_told_in_full():
         "Wrong on 3 % of the training rows, plus 1 % for each of 2 leaves: 5 %. "
         "No tree on these thresholds with depth at most 3 has a smaller sum. Other trees may have the same sum."
     )
-    assert certificate(tree_with(0.05, 0.05, optimal=True), "target")["detail"].startswith("Unlike the black box on 3 %")
+    target = certificate(tree_with(0.05, 0.05, optimal=True), "target")
+    assert target["detail"].startswith("Different from the black box on 3 %")
     gap = certificate(tree_with(0.1031, 0.1))
     assert gap["claim"].startswith("Not proven to be the best tree on these thresholds with depth at most 3: within 3.1 %")
 
@@ -425,8 +426,8 @@ def test_held_out_rows_that_the_black_box_cannot_answer_are_left_out_and_said(ki
     kept = np.setdiff1d(np.arange(100), [3, 5] if kind == "array" else [3, 5, 7])
     data, _ = documents(classifier, held_out=(form(X_test), y_test))
     assert (
-        f"{100 - len(kept)} held-out rows have categories or missing values that no training row has in this column, and are"
-        in (" ".join(data["notes"]))
+        f"{100 - len(kept)} held-out rows have categories or missing values that no training row has in the same column, "
+        "and are" in (" ".join(data["notes"]))
     )
     X_kept, y_kept = form(X_test.iloc[kept]), y_test[kept]
     own = first_level(data)
@@ -462,7 +463,8 @@ def test_what_a_change_is_comes_from_the_classifiers_own_parameters():
     classifier = fitted("categories and missing values")[0]
     free = documents(classifier)[0]["change"]
     assert (free["rules"], free["band"]) == (0, None)
-    assert free["size"].endswith(f"a change of category is a distance of {classifier.discretizer_.category_distance_:g}")
+    distance = classifier.discretizer_.category_distance_
+    assert free["size"].endswith(f"a change of category counts as a distance of {distance:g}")
 
 
 def test_facts_that_are_given_take_the_place_of_the_reports_own():

@@ -434,7 +434,10 @@ def test_notebooks_show_the_thresholds_with_every_name_escaped():
 def test_sentences_name_the_shares_of_the_samples():
     X, y = flowers()
     found = bootstrap(MidpointDiscretizer(max_thresholds=1), X[["petal length (cm)"]], y, n_samples=4)
-    assert "1 threshold, found again in 100% of 4 bootstrap samples, with at most 5.0% of the rows between." in repr(found)
+    assert (
+        "1 threshold, found again in 100% of 4 bootstrap samples (at most 5.0% of the rows between the two thresholds)."
+        in repr(found)
+    )
     several = repr(bootstrap(MidpointDiscretizer(max_thresholds=1), X, y, n_samples=20))
     assert "4 thresholds, found again in 70% to 100% of 20 bootstrap samples" in several
 

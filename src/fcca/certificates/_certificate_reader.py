@@ -65,13 +65,13 @@ class StatedCounterfactuals:
     Attributes
     ----------
     row : ndarray of int
-        Row number. This and the next four attributes have one entry per row for which a counterfactual was searched.
+        Row number. This and the next four attributes have one entry per row that was searched for a counterfactual.
     target : tuple
         Class that the changed row is predicted as; None if there is no counterfactual.
     status : tuple of str
         Outcome of the search, such as ``optimal`` or ``infeasible``.
     cost, bound : ndarray
-        Cost of the counterfactual, and its lower bound. Infinite if the certificate states none.
+        Cost of the counterfactual, and the lower bound of this cost. Infinite if the certificate states no value.
     move_row, move_feature : ndarray of int
         Row number and position of the changed column. This and the next two attributes have one entry per move.
     move_from, move_to : tuple

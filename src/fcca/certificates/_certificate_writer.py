@@ -114,8 +114,8 @@ def written_certificate(
     rows : TrainingTable or None
         The training rows; None if they came in chunks.
     row_numbers : ndarray, optional
-        Row numbers to write for the rows of the table given to ``fit``, such as the line numbers of a file. None numbers
-        the rows 0, 1, ….
+        Row numbers to write for the rows of the table given to ``fit``, such as the line numbers of a file. None means 0, 1,
+        2, ….
     read : mapping, optional
         The file that the rows were read from, and the options that it was read with.
     """
@@ -279,7 +279,7 @@ def _parameters_of_selection(discretizer: FCCADiscretizer) -> dict[str, Any] | N
 
 
 def _columns_of(found: Counterfactuals, discretizer: FCCADiscretizer) -> dict[str, Any]:
-    """Return the counterfactuals as lists, with the names in ``StatedCounterfactuals``."""
+    """Return the counterfactuals as lists, named after the attributes of ``StatedCounterfactuals``."""
     table = discretizer.all_thresholds_
     points, first = discretizer.crossing_points()
     condition = np.repeat(np.arange(len(table)), np.diff(first))

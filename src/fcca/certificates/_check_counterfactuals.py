@@ -30,7 +30,8 @@ def rows_searched(given: Evidence) -> list[str]:
     expected = numbers[given.should_be_searched]
     missing, extra = np.setdiff1d(expected, stated), np.setdiff1d(np.intersect1d(stated, numbers), expected)
     problems += problem_of_rows(missing, "the counterfactual is missing")
-    problems += problem_of_rows(extra, "a counterfactual, but the prediction is wrong or outside p0 and p1")
+    unexpected = "there is a counterfactual, but the prediction is wrong, or its probability is outside p0 and p1"
+    problems += problem_of_rows(extra, unexpected)
     if not given.may_end_open:
         words = "the status is feasible or unknown, but without a time limit every search ends with a proof"
         problems += _counterfactual_problems(given, {words: given.left_open})
@@ -47,7 +48,7 @@ def moves_start(given: Evidence) -> list[str]:
     """
     points = given.points
     if len(others := np.setdiff1d(points.move_row, points.row)):
-        return [f"{named_rows(others)}: moves, but no counterfactual"]
+        return [f"{named_rows(others)}: there are moves, but no counterfactual"]
     problems = []
     pairs = Counter(zip(points.move_row.tolist(), points.move_feature.tolist(), strict=True))
     if twice := [row for (row, _), n in pairs.items() if n > 1]:
@@ -178,7 +179,7 @@ def predictions(given: Evidence) -> list[str]:
         "the status is infeasible or unknown, but there is a target": given.without_counterfactual & stated,
         "the black box does not predict the target for the changed row": claimed & ~flipped,
         "the score of the target does not lead by the margin": claimed & flipped & ~leads,
-        "the status is unverified, but the black box is flipped": given.unverified & flipped & given.keeps_rules,
+        "the status is unverified, but the change flips the black box": given.unverified & flipped & given.keeps_rules,
         "the status is unverified, but the score of the target does not lead by the margin": given.unverified & ~leads,
     }
     return _counterfactual_problems(given, wrong)
@@ -274,7 +275,7 @@ def bounds(given: Evidence) -> list[str]:
 
 
 def _counterfactual_problems(given: Evidence, wrong: dict[str, Bools]) -> list[str]:
-    """Describe what is wrong with counterfactuals.
+    """Return one sentence for each problem of the counterfactuals.
 
     ``wrong`` maps the description of a problem to a mask of the counterfactuals that have it.
     """

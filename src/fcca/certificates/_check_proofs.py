@@ -69,8 +69,8 @@ def optima(given: Evidence) -> list[str] | str:
     counted = ((by_program, PROGRAM), (by_search, SEARCH), (n_again, "unverified as before"))
     parts = [f"{count:,} {way}" for count, way in counted if count]
     left = n - by_program - by_search - n_again
-    parts += [f"{left:,} not within the time limit, without finding a cheaper one"] if left else []
-    words = f"{n:,} of {len(given.at):,} counterfactuals{drawn} re-proven: {', '.join(parts)}"
+    parts += [f"{left:,} not proven within the time limit, but no cheaper change was found"] if left else []
+    words = f"{n:,} of {len(given.at):,} counterfactuals{drawn} checked again: {', '.join(parts)}"
     doubts = _describe_unproven(given, searched, proofs)
     if (left or doubts) and not problems:
         raise NotChecked(f"{words}.{doubts}")
@@ -197,7 +197,7 @@ def _by_linear_programs(
 
 
 def _by_search(given: Evidence, chosen: Longs, proofs: Proofs) -> None:
-    """Repeat the search for those counterfactuals in ``chosen`` that no program has proven.
+    """Repeat the search for those counterfactuals in ``chosen`` that are not yet proven.
 
     The results are written into ``proofs``.
     """
@@ -218,9 +218,9 @@ def _by_search(given: Evidence, chosen: Longs, proofs: Proofs) -> None:
 
 
 def _describe_unproven(given: Evidence, chosen: Longs, proofs: Proofs) -> str:
-    """Describe the searches that ended without a proof, according to the certificate.
+    """Describe the searches that ended without a proof, as the certificate states.
 
-    This claim cannot be checked. The text is empty if there are no such searches.
+    Nobody can check whether a search really ended without a proof. The text is empty if there are no such searches.
     """
     is_infeasible = np.zeros(len(given.at), dtype=np.bool_)
     is_infeasible[chosen] = proofs.proven & np.isinf(proofs.cost)
@@ -229,7 +229,7 @@ def _describe_unproven(given: Evidence, chosen: Longs, proofs: Proofs) -> str:
         return ""
     counted = "1 search" if len(left) == 1 else f"{len(left):,} searches"
     words = (
-        f" The certificate states that {counted} ended before a proof ({named_rows(given.points.row[left])}), which cannot "
+        f" The certificate states that {counted} ended without a proof ({named_rows(given.points.row[left])}), which cannot "
         "be checked. The thresholds that they would cross are not counted"
     )
     unknown = given.status[chosen] == "unknown"
@@ -260,5 +260,5 @@ def _unverified_again(given: Evidence, chosen: Longs) -> tuple[list[str], int]:
     none_below = np.where(found.is_status("infeasible"), np.inf, found.bound) > cost + room
     wrong(none_below, "every allowed change is proven to cost more")
     kept = found.is_status("optimal") & ~given.keeps_rules[chosen] & ~none_below
-    wrong(kept, "another change keeps the rules that this one breaks")
+    wrong(kept, "a change with at most this cost obeys the rules that the stated change breaks")
     return problems, int(again.sum())

@@ -49,15 +49,17 @@ def deciding_missing_values(given: Evidence) -> list[str]:
     true = set(zip(points.row[deciding.point].tolist(), deciding.feature.tolist(), strict=True))
     problems = []
     if wrong := sorted(stated - true):
-        problems.append(f"{named_rows([row for row, _ in wrong])}: a missing value is listed, but does not decide")
+        rows = named_rows([row for row, _ in wrong])
+        problems.append(f"{rows}: a missing value is listed, but does not decide the prediction")
     if left := sorted(true - stated):
         rows = named_rows([row for row, _ in left])
         if not problems and given.stated.parameters.search_is_limited:
             raise NotChecked(
-                f"{rows[0].upper()}{rows[1:]}: a missing value decides, but is not listed. The certificate's time limit may "
-                "have stopped that search, which cannot be checked. Its threshold is not counted."
+                f"{rows[0].upper()}{rows[1:]}: a missing value decides the prediction, but is not listed. The "
+                "certificate's time limit may have stopped that search, which cannot be checked. Its threshold is not "
+                "counted."
             )
-        problems.append(f"{rows}: a missing value decides, but is not listed")
+        problems.append(f"{rows}: a missing value decides the prediction, but is not listed")
     return problems
 
 
@@ -129,7 +131,7 @@ def _unknown_names(stated: ThresholdTable, computed: ThresholdTable) -> list[str
 
 
 def _conditions(table: ThresholdTable) -> dict[tuple[Any, ...], tuple[str, float]]:
-    """Return the name and count of each condition, by a key that identifies the condition exactly."""
+    """Map a unique key of each condition to the name and count of the condition."""
     keys = zip(table.feature.tolist(), table.kind.tolist(), table.threshold.tolist(), table.codes, strict=True)
     entries = zip(table.names(), table.count.tolist(), strict=True)
     return {
@@ -147,9 +149,9 @@ def _listed(names: list[str]) -> str:
 
 
 def thresholds_kept(given: Evidence) -> list[str]:
-    """Check that the parameters keep exactly the stated conditions.
+    """Check that ``Q``, ``max_thresholds`` and the selection keep exactly the stated conditions.
 
-    These parameters are ``Q``, ``max_thresholds`` and the selection, which is repeated.
+    The selection is repeated.
     """
     stated, Q = given.stated, given.stated.parameters.search["Q"]
     table, requested = stated.found, stated.parameters.selection
@@ -162,7 +164,8 @@ def thresholds_kept(given: Evidence) -> list[str]:
         if np.array_equal(chosen, frequent):
             return []
         return [
-            f"Q={Q:g} and max_thresholds keep {len(frequent)} thresholds, but the certificate keeps {len(chosen)} others"
+            f"Q={Q:g} and max_thresholds keep {len(frequent)} thresholds, but the certificate keeps {len(chosen)} "
+            "different ones"
         ]
     if stated.selection is None:
         return ["the parameters have a selection, but its proof is not stated"]

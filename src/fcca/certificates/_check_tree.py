@@ -33,7 +33,7 @@ def row_weights(given: Evidence) -> Floats:
 def soft_labels(given: Evidence) -> SoftLabels | None:
     """Return the class probabilities that the tree learned; None if it learned classes.
 
-    They are multiplied by the weights of the rows and of the classes.
+    The probabilities are multiplied by the weights of the rows and of the classes.
     """
     if given.soft is None or given.stated.parameters.class_weight is None:
         return given.soft
@@ -93,10 +93,10 @@ def tree_on_thresholds(given: Evidence) -> list[str]:
         return [*problems, "the tree and the rows have different classes"]
     for node in np.flatnonzero(nodes.feature < 0).tolist():
         if rows[node] != nodes.n_rows[node]:
-            problems.append(f"leaf {node} of the tree gets {rows[node]} rows, but states {nodes.n_rows[node]}")
+            problems.append(f"leaf {node} of the tree gets {rows[node]} rows, but {nodes.n_rows[node]} are stated")
         elif not is_near(nodes.weight[node], held[node]).all():
             shown = ", ".join(f"{one:g}" for one in held[node])
-            problems.append(f"leaf {node} of the tree gets a total weight per class of {shown}, but states others")
+            problems.append(f"leaf {node} of the tree gets a total weight per class of {shown}, but others are stated")
     return problems
 
 
@@ -116,7 +116,7 @@ def _held_weights(given: Evidence, leaf: NDArray[np.int64]) -> Floats | None:
 
 
 def _class_problems(given: Evidence) -> list[str]:
-    """Check that certificate and tree state the classes that the rows have, in the same order."""
+    """Check that the certificate and the tree state the classes of the rows, in the same order."""
     stated, found = given.stated, np.unique(given.training_labels).tolist()
     in_data = [(type(label).__name__, label) for label in stated.classes]
     in_tree = [typed_label(label) for label in given.tree.classes]
@@ -152,7 +152,7 @@ def _described(column: Column) -> tuple[Any, ...]:
 
 
 def _threshold_problems(given: Evidence) -> list[str]:
-    """Check that the tree states the kept thresholds of the certificate, and check its provenance."""
+    """Check that the conditions of the tree are the kept thresholds, and check its provenance."""
     table = given.tree.thresholds
     kept, problems = given.kept, []
     if table is not None and not (
@@ -171,7 +171,7 @@ def _provenance_problems(given: Evidence) -> list[str]:
     stated, provenance, problems = given.stated, given.tree.provenance, []
     assert provenance is not None  # read_certificate requires it
     if provenance.statuses != stated.statuses:
-        problems.append(f"the tree states the counterfactuals {provenance.statuses}, not {stated.statuses}")
+        problems.append(f"the tree states the counterfactuals by status as {provenance.statuses}, not {stated.statuses}")
     if provenance.fit_to != stated.parameters.fit_to:
         problems.append(f"the tree has fit_to={provenance.fit_to!r}, but the parameters have {stated.parameters.fit_to!r}")
     for part, stated_of, expected in (
@@ -206,8 +206,8 @@ def _parameters(part: Part | None) -> dict[str, Any]:
 def _search_parameters(given: Evidence, stated: Container[str]) -> dict[str, Any]:
     """Return the parameters of the discretizer that the provenance of the tree must state.
 
-    ``stated`` holds the names of the parameters in the provenance. Older versions of fcca wrote fewer
-    parameters. A parameter that they did not write may be missing if it has the value that they used.
+    ``stated`` holds the names of the parameters in the provenance. Older versions of fcca wrote fewer parameters. A
+    parameter that these versions did not write may be missing if it has the value that they used.
     """
     requested = {name: plain_parameter(value) for name, value in given.stated.parameters.search.items()}
     old = {name for name, paper in PAPER_DISTANCES.items() if requested[name] == paper and name not in stated}
@@ -217,8 +217,8 @@ def _search_parameters(given: Evidence, stated: Container[str]) -> dict[str, Any
 def _tree_parameters(given: Evidence, stated: Container[str]) -> dict[str, Any]:
     """Return the parameters of the tree that its provenance must state.
 
-    ``stated`` holds the names of the parameters in the provenance. Older versions of fcca wrote fewer
-    parameters. A parameter that they did not write may be missing if it has the value that they used.
+    ``stated`` holds the names of the parameters in the provenance. Older versions of fcca wrote fewer parameters. A
+    parameter that these versions did not write may be missing if it has the value that they used.
     """
     requested = given.stated.parameters
     found: dict[str, Any] = {"max_depth": requested.max_depth, "regularization": requested.regularization}

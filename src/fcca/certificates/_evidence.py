@@ -48,7 +48,7 @@ def named_rows(rows: Sequence[int] | Longs) -> str:
 
 
 def problem_of_rows(rows: Sequence[int] | Longs, what: str) -> list[str]:
-    """Return a list with one sentence: the rows, and what is wrong with them.
+    """Return a list with one sentence: the row numbers, and the problem ``what``.
 
     The list is empty if there are no rows.
     """
@@ -147,7 +147,7 @@ class Evidence:
 
     @property
     def engine(self) -> CounterfactualEngine:
-        """The engine that searches counterfactuals, with the statistics of the training rows."""
+        """The engine that searches for counterfactuals, with the statistics of the training rows."""
         return self.search.engine
 
     @property
@@ -180,9 +180,9 @@ class Evidence:
 
     @cached_property
     def should_be_searched(self) -> Bools:
-        """Mask of the rows for which a counterfactual must have been searched.
+        """Mask of the rows that must have been searched for a counterfactual.
 
-        The black box predicts them correctly, with a probability from p0 to p1.
+        The black box predicts these rows correctly, with a probability from p0 to p1.
         """
         search, model = self.stated.parameters.search, self.engine.model
         confidence = model.confidence(self.engine.scores(self.table))
@@ -273,12 +273,12 @@ class Evidence:
 
     @cached_property
     def at(self) -> Longs:
-        """Position in ``table`` of the row of each counterfactual."""
+        """For each counterfactual, the position of its row in ``table``."""
         return _positions(self.points.row, self.numbers, "Some counterfactuals belong to rows that are not in the table.")
 
     @cached_property
     def move_point(self) -> Longs:
-        """Position of the counterfactual that each move belongs to."""
+        """For each move, the position of its counterfactual."""
         return self._point_of(self.points.move_row)
 
     @cached_property

@@ -77,16 +77,16 @@ def data_fingerprint(
 ) -> str:
     """Compute the fingerprint of a table with labels and weights.
 
-    Equal values give equal fingerprints, whatever their types.
+    Equal values give equal fingerprints, even if their types differ.
 
     Parameters
     ----------
     X : array-like or data frame of shape (n_rows, n_features)
     y : array-like of shape (n_rows,)
     weight : array-like of shape (n_rows,), optional
-        Weights of the rows. None stands for 1 everywhere.
+        Weights of the rows. None means that every row has weight 1.
     rows : array-like of shape (n_rows,), optional
-        Row numbers. None numbers the rows 0, 1, ….
+        Row numbers. None means 0, 1, 2, ….
     categories : collection of int
         Positions of the columns of categories. Numbers in these columns are treated as categories. Columns of strings need
         not be listed.

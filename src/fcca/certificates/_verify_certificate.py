@@ -55,15 +55,15 @@ def verify(
     model : fitted classifier
         The black box, ``discretizer_.estimator_`` of the classifier.
     rows : array-like of int, optional
-        Row number in the certificate of each row of X. None numbers the rows 0, 1, ….
+        For each row of X, its row number in the certificate. None means 0, 1, 2, ….
     sample : int or None, default=20
-        Number of counterfactuals to draw at random. For each of them, it is proven again that no change is cheaper. None
-        stands for all counterfactuals.
+        Number of counterfactuals to draw at random. Each one is proven again to be the cheapest change. None means all
+        counterfactuals.
     random_state : int, optional
         Seed of the sample. None draws a new seed each time, so nobody can predict the sample. The result states the seed.
     time_limit : float or None, default=60
-        Seconds for each of four steps: proving counterfactuals again by mixed-integer programs, searching again for those
-        that are still not proven, selecting the thresholds, and searching for the tree. None for no limit.
+        Time limit in seconds for each of four steps: proving counterfactuals again by mixed-integer programs, searching
+        again for those that are still not proven, selecting the thresholds, and searching for the tree. None means no limit.
     n_jobs : int, optional
         Number of threads of the searches.
     verbose : int, default=0
@@ -138,7 +138,7 @@ def _checks(given: Evidence) -> tuple[Check, ...]:
 
 
 def _reason_to_stop(checks: list[Check]) -> str | None:
-    """Return why no further check makes sense after ``checks``; None to go on."""
+    """Return the reason to skip all further checks; None to continue."""
     failed = [check.name for check in checks if check.outcome == FAILED]
     if len(checks) > 1 and (others := [name for name in failed if name in ("data", "model")]):
         what = {"data": "other data", "model": "another model"}
@@ -249,29 +249,33 @@ CHECKS = (
     PlannedCheck(
         "rows searched",
         _counterfactuals.rows_searched,
-        "exactly the correctly predicted rows with a confidence from p0 to p1 have a counterfactual",
+        "exactly the rows that are predicted correctly, with a probability from p0 to p1, were searched",
     ),
     PlannedCheck("moves", _counterfactuals.moves_start, "every move starts at the value of its row"),
     PlannedCheck(
         "range and rules",
         _counterfactuals.range_and_rules,
-        "every change stays in the range of the rows and keeps the rules",
+        "every change stays in the range of the training rows and obeys the rules",
     ),
     PlannedCheck("landings", _counterfactuals.landings, "every move ends at an allowed value"),
     PlannedCheck(
         "answers",
         _counterfactuals.predictions,
-        "the black box predicts the target of every changed row, by the margin",
+        "the black box predicts the target for every changed row, with a lead of at least the margin",
     ),
-    PlannedCheck("costs", _counterfactuals.costs, "every cost is the sum over its moves"),
+    PlannedCheck("costs", _counterfactuals.costs, "every cost is the sum of the costs of its moves"),
     PlannedCheck("bounds", _counterfactuals.bounds, "no bound is above its cost, and optimal costs equal their bounds"),
-    PlannedCheck("missing values", _thresholds.deciding_missing_values, "exactly the listed missing values decide"),
+    PlannedCheck(
+        "missing values",
+        _thresholds.deciding_missing_values,
+        "exactly the listed missing values can flip a prediction if they are filled in",
+    ),
     PlannedCheck("thresholds found", _thresholds.thresholds_found, "the moves cross these thresholds, with these counts"),
     PlannedCheck("thresholds kept", _thresholds.thresholds_kept, "Q and the selection keep exactly these thresholds"),
     PlannedCheck(
         "tree",
         _tree.tree_on_thresholds,
-        "its conditions are among the thresholds kept, and its leaves get the stated rows and weights",
+        "its conditions are among the thresholds kept, and its leaves have the stated rows and weights",
     ),
     PlannedCheck("objective", _tree.objective, "the cost, the leaves, the bound and the gap agree"),
     PlannedCheck("best tree", _tree.best_tree),

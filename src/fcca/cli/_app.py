@@ -49,7 +49,7 @@ def _fcca(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Exact counterfactuals of classifiers, and small trees on their thresholds."""
+    """Explain classifiers with exact counterfactuals, and replace them with provably optimal trees."""
 
 
 for command in COMMANDS:

@@ -199,7 +199,8 @@ def run_benchmark(data: Dataset, settings: Benchmark) -> BenchmarkResult:
         notes.append(
             f"{n_unknown:,} held-out "
             f"{'rows have categories or missing values' if several else 'row has a category or a missing value'} that no "
-            f"training row of the fold has in this column. {'They are' if several else 'It is'} left out for all methods."
+            "training row of the fold has in the same column. "
+            f"{'They are' if several else 'It is'} left out for all methods."
         )
     return BenchmarkResult(data, settings, model, lines, missing, perf_counter() - began, (*data.notes, *notes))
 

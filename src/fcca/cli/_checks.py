@@ -46,7 +46,7 @@ def expects(expected: str, fits: Callable[[Any], bool]) -> OptionCheck:
 def accepted_by(judge: Callable[[Any], object]) -> OptionCheck:
     """Return a check that calls ``judge`` with the value.
 
-    ``judge`` must raise an error for invalid values. What it returns is ignored.
+    ``judge`` must raise an error for invalid values. Its return value is ignored.
     """
     return OptionCheck(lambda option, value: judge(value))
 
@@ -104,8 +104,8 @@ def check_streamable(path: Path | None) -> None:
     if table_format(path) != ".parquet":
         made = path.name[: path.name.lower().index(".csv")] + ".parquet"
         raise InvalidInputError(
-            f"--stream was given with {path.name}, but only Parquet files are read in chunks. Convert it with pandas: "
-            f"pandas.read_csv({path.name!r}).to_parquet({made!r}). With little memory, convert it with pyarrow to "
+            f"--stream was given with {path.name}, but only Parquet files can be read in chunks. Convert it with pandas: "
+            f"pandas.read_csv({path.name!r}).to_parquet({made!r}). If memory is short, convert it with pyarrow to "
             f"parts/part-0.parquet: from pyarrow.dataset import dataset, write_dataset; write_dataset(dataset({path.name!r}"
             ", format='csv'), 'parts', format='parquet')."
         )

@@ -29,7 +29,7 @@ LAST_PANEL = "Counterfactuals and thresholds"
 PLAIN_EPILOG = "Exit codes: 0 done; 1 the file could not be written; 2 data or options cannot be used; 130 interrupted."
 EPILOG = (
     "Exit codes: 0 done; 1 the files could not be written; 2 data or options cannot be used; 3 done, but some "
-    "counterfactuals do not flip the model's predict; 130 interrupted."
+    "counterfactuals do not flip the model's prediction; 130 interrupted."
 )
 
 

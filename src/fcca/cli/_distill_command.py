@@ -208,8 +208,8 @@ class Distill(options.DistillSettings):
     def streamed(self) -> bool:
         """True if the table is read in chunks.
 
-        ``--stream`` and ``--no-stream`` decide this. Without both, a file with at least ``STREAMED_FROM`` values is read in
-        chunks.
+        ``--stream`` and ``--no-stream`` decide this. Without either option, a file with at least ``STREAMED_FROM`` values is
+        read in chunks.
         """
         if self.stream is not None or self.data is None:
             return bool(self.stream)

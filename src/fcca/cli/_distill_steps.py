@@ -74,7 +74,7 @@ def distillation(source: Source, settings: DistillSettings) -> Distillation:
         scores = Scores.of(training, classifier, commonest)
         held_out_scores = None if held_out is None else Scores.of(held_out, classifier, commonest)
     is_known = sample is None and loaded is None
-    unknown = "that no training row has in this column" if is_known else "that the black box does not know"
+    unknown = "that no training row has in the same column" if is_known else "that the black box does not know"
     return Distillation(
         data=source.facts(labels.counts),
         model_file=settings.model_file,

@@ -124,7 +124,7 @@ class Distillation:
         return self.discretizer.statuses_
 
     def shown_columns(self) -> Columns | None:
-        """Return the columns of the thresholds for texts about the tree.
+        """Return descriptions of the columns, for texts about the tree.
 
         With these columns, a condition contains "or missing" only if its column has missing values in the file. Return None
         if all columns are numeric.

@@ -91,7 +91,8 @@ class Explain(options.Costs, options.SearchLimits):
         Path | None,
         data_option(
             metavar="FILE",
-            help="Table that defines the range and the values of changes, such as the training data. Default: DATA.",
+            help="Table that defines the range and the possible values of changes, such as the training data. "
+            "Default: DATA.",
         ),
         options.IS_TABLE,
     ] = None

@@ -70,7 +70,7 @@ class ExplainResult(Result):
         n = int(self.found.is_status("unverified").sum())
         if n == 0:
             return 0, ""
-        return EXIT_UNVERIFIED, f"{n} of {len(self.found)} counterfactuals do not flip the model's predict."
+        return EXIT_UNVERIFIED, f"{n} of {len(self.found)} counterfactuals do not flip the model's prediction."
 
     def write(self, outputs: AtomicOutputs) -> None:
         """Write the changes to a file, with one line per changed column."""

@@ -125,7 +125,7 @@ class Export(Command):
 def _form(to: str | None, out: Path | None) -> str:
     """Return the output format.
 
-    It is the value of ``--to``, or else the format with the file ending of ``--out``. Without both options, it is text.
+    It is the value of ``--to``, or else the format with the file ending of ``--out``. Without either option, it is text.
     """
     if to is not None:
         return str(to)

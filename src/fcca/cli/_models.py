@@ -177,7 +177,7 @@ def known_columns(
 def described(classifier: Any) -> str:
     """Describe a fitted classifier: its type, size and decision threshold."""
     if isinstance(classifier, DecidedAt):
-        return f"{described(classifier.estimator)}, deciding at {classifier.threshold:g}"
+        return f"{described(classifier.estimator)}, decision threshold {classifier.threshold:g}"
     size = _size(classifier)
     return ", ".join([_name(classifier), size] if size else [_name(classifier)])
 

@@ -181,7 +181,7 @@ class Costs(Command):
         str | None,
         search_option(
             metavar="range|rank|mad|COL=UNIT,…",
-            help="Distance of 1 in a numeric column: its range (the default), its range of ranks, its median absolute "
+            help="Unit of distance in a numeric column: its range (the default), its range of ranks, its median absolute "
             "deviation, or a unit per column, such as income=1000,age=10 (other columns use the range).",
         ),
         accepted_by(units_of),
@@ -203,7 +203,8 @@ class Costs(Command):
         float | None,
         search_option(
             metavar="P",
-            help="Predict the second of two classes if its probability is at least P. Default: the model's predict.",
+            help="Predict the second of two classes if its probability is at least P. Default: decide like the model's "
+            "predict.",
         ),
         IS_INNER_PROBABILITY,
     ] = None
@@ -355,7 +356,7 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
         search_option(
             metavar="INT|auto",
             help="Number of thresholds for the tree. The thresholds with the smallest inconsistency are chosen, with proof. "
-            "auto: as few as cross-validation allows.",
+            "auto: the smallest number whose tree is as good as the tree on all thresholds, by cross-validation.",
         ),
         expects(
             "'auto' or a whole number of at least 1, such as 5",
@@ -363,10 +364,14 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
         ),
     ] = None
     p0: Annotated[
-        float, search_option("--p0", help="Use rows whose predicted class has at least this probability."), IS_PROBABILITY
+        float,
+        search_option("--p0", help="Use only rows whose predicted class has at least this probability."),
+        IS_PROBABILITY,
     ] = 0.5
     p1: Annotated[
-        float, search_option("--p1", help="Use rows whose predicted class has at most this probability."), IS_PROBABILITY
+        float,
+        search_option("--p1", help="Use only rows whose predicted class has at most this probability."),
+        IS_PROBABILITY,
     ] = 1.0
 
     def tree_parameters(self) -> dict[str, Any]:
@@ -392,7 +397,7 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
                 "columns, such as income=1000."
             )
         if self.p0 > self.p1:
-            raise InvalidInputError(f"--p0 is {self.p0}, which is above --p1 {self.p1}. Expected --p0 to be at most --p1.")
+            raise InvalidInputError(f"--p0 ({self.p0}) is greater than --p1 ({self.p1}). Expected --p0 to be at most --p1.")
 
 
 def check_label(command: str, data: Path | None, label: str | None) -> None:

@@ -88,8 +88,8 @@ def confusion_table(quality: Quality) -> RenderableType:
     if sum(map(len, names)) > MOST_LETTERS:  # number the columns instead
         heads = [str(place) for place in range(1, len(names) + 1)]
         names = [f"{place} {name}" for place, name in zip(heads, names, strict=True)]
-    kind = "Held-out rows" if quality.is_held_out else "Training rows"
-    table = plain_table([f"{kind} by class (rows) and prediction of the tree (columns)"])
+    kind = "held-out" if quality.is_held_out else "training"
+    table = plain_table([f"Confusion matrix on {kind} rows (down: true class, across: prediction of the tree)"])
     add_numbers(table, *(f"→ {head}" for head in heads))
     for name, line in zip(names, quality.confusion.tolist(), strict=True):
         table.add_row(Text(name), *(number(round(n)) for n in line))

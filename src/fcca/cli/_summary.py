@@ -83,8 +83,8 @@ class _Distilled(Result):
             return 0, ""
         marked = f"marked 'unverified' in {COUNTERFACTUALS} and " if COUNTERFACTUALS in self.settings.targets()[1] else ""
         return EXIT_UNVERIFIED, (
-            f"{n} of {sum(statuses.values())} counterfactuals do not flip the model's predict. They are {marked}left out of "
-            "the counts of all thresholds."
+            f"{n} of {sum(statuses.values())} counterfactuals do not flip the model's prediction. They are {marked}left out "
+            "of the counts of all thresholds."
         )
 
     def _write_page(self, path: Path, levels: Sequence[float] | None = None) -> None:
@@ -235,8 +235,15 @@ def facts_of_data(found: Distillation) -> list[tuple[str, str]]:
         ("Rows", f"{number(training.rows)} for training, {number(held_out.rows) if held_out else 'none'} held out"),
         ("Black box", _model(found)),
         ("Counterfactuals", f"{number(sum(found.statuses.values()))} rows: {status_counts(found.statuses)}"),
-        ("Median cost of a change", f"{found.median_cost:.3g}"),
+        ("Median cost of a change", f"{found.median_cost:.3g} ({_cost_formula(found)})"),
     ]
+
+
+def _cost_formula(found: Distillation) -> str:
+    """Return the formula for the cost of a change, such as ``0.1 per changed column + 1 × distance``."""
+    made = found.discretizer
+    terms = ((made.lambda0, "per changed column"), (made.lambda1, "× distance"), (made.lambda2, "× squared distance"))
+    return " + ".join(f"{factor:g} {unit}" for factor, unit in terms if factor) or "0"
 
 
 def facts(found: Distillation) -> list[tuple[str, str]]:
@@ -261,7 +268,7 @@ def _selection(found: Distillation) -> list[tuple[str, str]]:
     n, every = number(chosen.n_thresholds), number(len(chosen.candidates))
     against = "" if found.classifier.fit_to_ != "target" else " with the black box's predictions"
     rate = f"{n} of {every} thresholds, inconsistency{against} {percent(chosen.inconsistency, 2)}"
-    return [("Selection", f"{chosen.proof}: {rate}; no choice of {n} is below {percent(chosen.lower_bound, 2)}")]
+    return [("Selection", f"{chosen.proof}: {rate}; no choice of {n} thresholds is below {percent(chosen.lower_bound, 2)}")]
 
 
 def _model(found: Distillation) -> str:
@@ -280,8 +287,8 @@ def _scores_table(found: Distillation) -> Table:
     lines = (
         ("Accuracy of the tree", "tree_accuracy"),
         ("Fidelity of the tree to the black box", "tree_fidelity"),
-        ("Compression (rows saved if equal binary rows are written once)", "compression"),
-        ("Inconsistency (rows that no tree on these thresholds can get right)", "inconsistency"),
+        ("Compression (share of rows that repeat another row once the thresholds are applied)", "compression"),
+        ("Inconsistency (smallest share of rows that any tree on these thresholds gets wrong)", "inconsistency"),
     )
     for title, name in lines:
         rates = (percent(getattr(scores, name)) if scores else "–" for scores in (found.training, found.held_out))
@@ -363,7 +370,7 @@ def _written(paths: Sequence[Path]) -> Text:
     for path in paths:
         text.append(f"\n  {path.name}", style="not bold")
         if path.name == COUNTERFACTUALS:
-            text.append("  (`row`: 0-based row number in the input table)", style="not bold dim")
+            text.append("  (column `row`: row number in the input table, counted from 0)", style="not bold dim")
     return text
 
 

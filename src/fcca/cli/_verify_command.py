@@ -28,11 +28,11 @@ proof_option = partial(typer.Option, rich_help_panel="Repeated proofs")
 class Verify(Command):
     """Check a certificate: recompute every claim of fcca distill.
 
-    The claims are recomputed from the table and the model. Every counterfactual must start at its row, follow the
-    rules, flip the model's predict and have the stated cost. The thresholds and their counts, the leaves of the tree and
-    its objective are recomputed. The search for the best tree is repeated. For a sample of the counterfactuals, it is proven
-    again that no cheaper change exists. An independent method proves this where one exists. Nothing in a certificate is
-    trusted, and nothing in it is executed.
+    The claims are recomputed from the table and the model. Every counterfactual must start at its row, follow the rules,
+    flip the model's prediction and have the stated cost. The thresholds and their counts, the leaves of the tree and its
+    objective are recomputed. The search for the best tree is repeated. A sample of the counterfactuals is proven again to be
+    the cheapest changes, by an independent method where one exists. Nothing in a certificate is trusted, and nothing in it
+    is executed.
 
     [bold]Examples[/]
 
@@ -94,7 +94,7 @@ class Verify(Command):
     ] = "20"
     random_state: Annotated[
         int | None,
-        proof_option(help="Seed of this sample. Default: a different sample each time, which nobody can predict."),
+        proof_option(help="Seed of this sample. Default: a different sample each time, so that nobody can predict it."),
         options.IS_SEED,
     ] = None
     time_limit: Annotated[

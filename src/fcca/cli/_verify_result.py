@@ -104,8 +104,8 @@ def run_verify(settings: Verify) -> VerifyResult:
         rows = np.setdiff1d(rows, stated.read.left_out)
     if len(rows) == 0:
         raise InvalidInputError(
-            f"{table.name} has no rows of the certificate: the certificate lists all of its rows as left out. Give the "
-            "table that the certificate was made from with --data."
+            f"{table.name} contains none of the rows that the certificate covers: the certificate lists all rows of this "
+            "table as left out. With --data, give the table from which the certificate was made."
         )
     with collected_notes() as notes, step("Checks; --time-limit bounds the longest"):
         result = verify(
@@ -159,7 +159,7 @@ def _of_tree(stated: CertificateDocument, path: Path | None) -> list[Check]:
         same = stated.tree is not None and to_json(from_json(path.read_bytes())) == to_json(stated.tree)
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from error
-    words = f"{path.name} has {'the tree of the certificate' if same else 'a different tree than the certificate'}."
+    words = f"{path.name} contains {'the tree of the certificate' if same else 'a different tree than the certificate'}."
     return [Check("tree file", PASSED if same else FAILED, words)]
 
 

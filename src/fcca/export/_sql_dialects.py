@@ -138,7 +138,7 @@ class Dialect:
     # --- names ---------------------------------------------------------------------------------------------------------
 
     def same_name(self, name: str) -> str:
-        """Return a key that is equal for names that the database cannot distinguish."""
+        """Return a key that is the same for all names that the database treats as equal."""
         return name
 
     def trouble_with(self, name: str, *, is_column: bool) -> str | None:
@@ -161,7 +161,7 @@ class Dialect:
         ----------
         name : str
         what : str
-            What has this name, for the error message, such as "The column".
+            The kind of object that has this name, for the error message, such as "The column".
         advice : str
             What the user can do, for the error message.
         is_column : bool, default=True
@@ -170,7 +170,7 @@ class Dialect:
         trouble = self.trouble_with(name, is_column=is_column)
         if trouble:
             shown = repr(name) if len(name) <= NAME_SHOWN else f"{name[:NAME_SHOWN]!r}…"
-            raise InvalidInputError(f"{what} {shown} cannot be named in {self.name}, because {trouble}. {advice}")
+            raise InvalidInputError(f"{what} {shown} cannot have this name in {self.name}, because {trouble}. {advice}")
         return name
 
 

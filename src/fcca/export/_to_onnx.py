@@ -201,10 +201,11 @@ def _kind(labels: Sequence[Label], what: str) -> str:
 
 
 def _other_label(labels: Sequence[Label], text: str, number: int) -> str | int:
-    """Return a value for missing values or refused rows that is not among the labels.
+    """Return a placeholder that differs from every label.
 
-    For strings, this is the empty string. If that is a label, it is ``text``, with underscores added if necessary. For
-    numbers, it is ``number``. If that is a label, it is the smallest int64 that is not a label.
+    The placeholder stands for missing values or refused rows. With string labels, it is the empty string. If the empty
+    string is a label, ``text`` is used, with underscores added if necessary. With numeric labels, it is ``number``. If
+    ``number`` is a label, the smallest int64 that is not a label is used.
     """
     if isinstance(labels[0], str):
         if "" not in labels:

@@ -40,9 +40,9 @@ def to_rules(classifier: Any) -> str:
         - ``{"kind": "set", "column": 1, "operator": "in", "categories": ["car"], "missing": false}``, or ``"not in"``;
         - ``{"kind": "missing", "column": 0, "operator": "is"}``, or ``"is not"``.
 
-        ``column`` is a position in ``columns``. If the value is missing, a condition of kind "cut" or "set" holds exactly if
-        its ``missing`` is true. Several cuts on the same column are combined into at most two conditions, one with ``>``
-        and one with ``<=``. Several sets on the same column are combined into one condition.
+        ``column`` is a position in ``columns``. If the value is missing, a condition of kind "cut" or "set" holds if and
+        only if its ``missing`` is true. Several cuts on the same column are combined into at most two conditions, one with
+        ``>`` and one with ``<=``. Several sets on the same column are combined into one condition.
 
         The classifier raises an error for rows with an infinite number or an unknown category in a column of the rules. If
         ``missing_values`` is false, it also raises an error for a missing value.

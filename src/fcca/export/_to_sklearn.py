@@ -16,10 +16,11 @@ from fcca.export._to_json import positions_of_tests
 def to_sklearn(classifier: Any) -> DecisionTreeClassifier:
     """Convert the tree to a fitted DecisionTreeClassifier with the same nodes.
 
-    scikit-learn's trees convert X to 32-bit floats before they compare. For example, 0.1 rounded to 32 bits is greater than
-    the 64-bit threshold 0.1. So thresholds are moved slightly, such that every training row stays in its leaf. This is
-    impossible only if two training values on different sides of a threshold round to the same 32-bit float. The thresholds
-    of a tree from a version 1 document are not moved. Such a document does not store the training values next to them.
+    scikit-learn's trees convert X to 32-bit floats before they compare it with thresholds. For example, 0.1 rounded to 32
+    bits is greater than the 64-bit threshold 0.1. So thresholds are moved slightly, in such a way that every training row
+    stays in its leaf. This is impossible only if two training values on different sides of a threshold round to the same
+    32-bit float. The thresholds of a tree from a version 1 document are not moved. Such a document does not store the
+    training values next to them.
 
     Parameters
     ----------

@@ -31,11 +31,11 @@ def to_sql(
     """Convert the tree to SQL: a query or an expression.
 
     The SQL returns the same predictions as the classifier, even for values equal to a threshold, or one floating-point step
-    above or below it. Numbers are compared as 64-bit floats, and strings character by character, whatever the collation.
-    NULL and NaN are missing values. Needs sqlglot: ``pip install "fcca[sql]"``.
+    above or below it. Numbers are compared as 64-bit floats, and strings character by character, independent of the
+    collation. NULL and NaN are missing values. Needs sqlglot: ``pip install "fcca[sql]"``.
 
-    The result is NULL for a row for which the classifier raises an error. In a tested column, such a row
-    has an infinite number, an unknown category, or a missing value that is not accepted.
+    If the classifier raises an error for a row, the result for this row is NULL. Reasons are an infinite number, an unknown
+    category, or a missing value that is not accepted, in a column that the tree tests.
 
     Parameters
     ----------
@@ -147,12 +147,12 @@ def _checked_additions(add: str | Sequence[str], form: str, prefix: str, numbere
     if form == "case":
         if additions not in (["prediction"], ["leaf"]):
             raise InvalidInputError(
-                f"The form case can add only the prediction or only the leaf, got {' and '.join(additions)}. Use the form "
-                "select for the others."
+                f"The form 'case' can add only the prediction or only the leaf, got {' and '.join(additions)}. Use the form "
+                "'select' for the others."
             )
         if prefix or numbered:
             raise InvalidInputError(
-                "The form case adds no named columns. Leave out prefix and numbered, or use the form select."
+                "The form 'case' adds no named columns. Leave out prefix and numbered, or use the form 'select'."
             )
     return additions
 
@@ -194,7 +194,7 @@ def _check_added(tree: DistilledTree, names: Sequence[str], dialect: Dialect) ->
         same = dialect.same_name(dialect.check_name(name, "The added column", OTHER_PREFIX))
         if same in there:
             raise InvalidInputError(
-                f"The query adds {name!r}, but the table has a column {there[same]!r} already. {OTHER_PREFIX}"
+                f"The query adds a column {name!r}, but the table already has a column {there[same]!r}. {OTHER_PREFIX}"
             )
         if same in known:
             raise InvalidInputError(

@@ -40,10 +40,10 @@ class FairDistillation:
     everything, without : FCCAClassifier
         The two fitted trees of the same black box: one may use all columns, the other all but the sensitive column.
     models : DataFrame
-        One row for the black box and one for each tree. ``accuracy``, ``fidelity`` to the black box, and number of
-        ``leaves``. ``conditions``: number of conditions that the tree could use. ``sensitive_conditions``: number of
-        conditions on the sensitive column that were found, before the selection. ``uses_sensitive``: whether the tree tests
-        the sensitive column.
+        One row for the black box and one for each tree. ``accuracy``: share of correct predictions. ``fidelity``: share of
+        predictions that agree with the black box. ``leaves``: number of leaves. ``conditions``: number of conditions that
+        the tree could use. ``sensitive_conditions``: number of conditions on the sensitive column that were found, before
+        the selection. ``uses_sensitive``: whether the tree tests the sensitive column.
     metrics : DataFrame
         The rates of each model and group, as in :func:`fcca.fairness.group_metrics`.
     gaps : DataFrame
@@ -143,12 +143,12 @@ def distill_without(
     """Fit a tree on all columns, and a tree that never uses a sensitive column.
 
     Both trees explain the same black box, which is fitted once and may use the sensitive column. Columns that are correlated
-    with the sensitive column can act as a substitute for it. So compare the rates of the groups.
+    with the sensitive column can act as a substitute for it. Therefore, compare the rates of the groups as well.
 
     Parameters
     ----------
     classifier : FCCAClassifier
-        It is cloned. Its discretizer must accept rules in ``constraints``, as FCCADiscretizer does.
+        The classifier is cloned, not changed. Its discretizer must accept rules in ``constraints``, as FCCADiscretizer does.
     X, y : as in ``FCCAClassifier.fit``
     sensitive : str
         Name of the sensitive column.
@@ -158,7 +158,8 @@ def distill_without(
         Held-out rows on which the models are compared. By default, the models are compared on the training rows.
     groups : array-like or callable, optional
         The groups to compare, if they are not the values of the sensitive column. Either the group of each row on which the
-        models are compared, or a function of the column, such as ``lambda age: pd.cut(age, [0, 25, 60, 120])``.
+        models are compared, or a function that computes the groups from the column, such as
+        ``lambda age: pd.cut(age, [0, 25, 60, 120])``.
     sample_weight : array-like of shape (n_rows,), optional
         Weights of the training rows. Held-out rows all have weight 1.
 
@@ -239,7 +240,7 @@ def _n_conditions(tree: FCCAClassifier, sensitive: str) -> int:
 
 
 def _about(tree: FCCAClassifier | None, sensitive: str) -> dict[str, Any]:
-    """Return the size and the conditions of a tree for the frame of models.
+    """Return the entries of one tree for the data frame ``models``.
 
     ``tree`` is None for the black box, for which these values are unknown.
     """

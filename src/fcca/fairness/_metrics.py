@@ -28,7 +28,7 @@ RATES = ("base_rate", "selection_rate", "accuracy", "tpr", "fpr", "precision")
 class GroupGaps:
     """Differences between groups in the predictions of a classifier.
 
-    A difference is NaN if fewer than two groups have the rate.
+    A difference is NaN if the rate is defined for fewer than two groups.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ def group_metrics(
     favourable : label
         The favourable class.
     sample_weight : array-like of shape (n_rows,), optional
-        A row with weight 2 counts like two equal rows.
+        A row with weight 2 counts as two identical rows.
 
     Returns
     -------
@@ -92,9 +92,9 @@ def group_metrics(
         One row per group.
 
         - ``rows``: number of rows.
-        - ``positives``, ``selected``: weight of the rows with a favourable label, and with a favourable prediction.
-          ``base_rate`` and ``selection_rate``: these weights as shares of the group.
-        - ``accuracy``: share of rows whose prediction is favourable exactly if the label is.
+        - ``positives``: weight of the rows with a favourable label. ``selected``: weight of the rows with a favourable
+          prediction. ``base_rate`` and ``selection_rate``: these two weights, divided by the weight of the group.
+        - ``accuracy``: share of rows whose label and prediction are both favourable or both unfavourable.
         - ``tpr``: share of favourable predictions among rows with a favourable label. ``fpr``: the same among rows with an
           unfavourable label.
         - ``precision``: share of favourable labels among rows with a favourable prediction.
@@ -125,7 +125,7 @@ def metrics_of(truth: NDArray[np.bool_], predicted: NDArray[np.bool_], groups: G
     Parameters
     ----------
     truth, predicted : ndarray of bool, shape (n_rows,)
-        Whether the label, and the prediction, is the favourable class.
+        Whether the label (``truth``) and the prediction (``predicted``) of each row are the favourable class.
     groups : Groups
     weight : ndarray of shape (n_rows,)
     """
@@ -157,7 +157,7 @@ def _note(figures: dict[str, float]) -> str:
     if np.isnan(figures["accuracy"]):
         return "all rows have weight 0"
     why = {"tpr": "no favourable label", "fpr": "no unfavourable label", "precision": "no favourable prediction"}
-    return "; ".join(f"no {name}: {reason}" for name, reason in why.items() if np.isnan(figures[name]))
+    return "; ".join(f"{name} is undefined: {reason}" for name, reason in why.items() if np.isnan(figures[name]))
 
 
 def gaps(
@@ -200,7 +200,7 @@ def gaps_of(metrics: pd.DataFrame) -> GroupGaps:
         for group in metrics.index[metrics[name].isna()]
     ]
     if len(rates) > 1 and rates.max() == 0:
-        notes.append("no row of any group has a favourable prediction, so there is no disparate impact")
+        notes.append("no row of any group has a favourable prediction, so the disparate impact is undefined")
     return GroupGaps(
         demographic_parity_difference=difference("selection_rate"),
         disparate_impact=impact,

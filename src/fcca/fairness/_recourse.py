@@ -41,11 +41,11 @@ class GroupRecourse:
         One row per group.
 
         - ``rows``: number of rows. ``favourable`` and ``favourable_share``: number and share of favourable predictions.
-          ``unfavourable``: number of other predictions. ``asked``: number of unfavourable rows for which a change was
-          searched.
+          ``unfavourable``: number of other predictions. ``asked``: number of unfavourable rows for which the search for a
+          change was run.
         - ``optimal``: rows with a proven cheapest change. ``infeasible`` and ``infeasible_share``: number and share of rows
           proven to have no change within the rules. ``unfinished``: rows whose search was stopped by a time limit.
-          ``unverified``: rows whose change does not lead to the favourable prediction when the classifier predicts it.
+          ``unverified``: rows for which a change was found, but ``predict`` of the classifier does not confirm it.
         - ``mean_cost``, ``median_cost``, and ``mean_changes``, the mean number of changed columns: over the optimal rows.
         - ``free_optimal``: rows with a proven cheapest change if no rule applies. ``sensitive_changed`` and
           ``sensitive_share``: number and share of these rows whose change includes the sensitive column.
@@ -63,7 +63,7 @@ class GroupRecourse:
     constraints : tuple of Constraint
         The rules that the changes obey.
     max_rows : int or None
-        Maximum number of rows per group for which a change was searched.
+        Maximum number of rows per group for which the search for a change was run.
     explanations, free_explanations : Explanations
         The changes that obey the rules, and the changes without any rule.
     """
@@ -99,19 +99,19 @@ class GroupRecourse:
         if self.overall["infeasible"]:
             # Costs cover rows with a change only, so a group with few such rows may look cheap.
             without = self._by_group("infeasible", "asked", "infeasible_share")
-            texts.append(f"No change leads to {label}: {without}. The costs are for the other rows only.")
+            texts.append(f"Rows for which no change leads to {label}: {without}. The costs are for the other rows only.")
         if not np.isnan(self.cost_ratio):
             high, low = int(known.argmax()), int(known.argmin())
             texts.append(
-                f"The mean change costs {_shown(known.iloc[high])} for {printable(known.index[high])} and "
-                f"{_shown(known.iloc[low])} for {printable(known.index[low])}: {self.cost_ratio:.2f} times as much."
+                f"The mean cost of a change is {_shown(known.iloc[high])} for {printable(known.index[high])} and "
+                f"{_shown(known.iloc[low])} for {printable(known.index[low])} (ratio {self.cost_ratio:.2f})."
             )
         if not pd.isna(self.overall["sensitive_changed"]):
             texts.append(self._about_sensitive())
         if self.max_rows is not None and (self.groups["asked"] < self.groups["unfavourable"]).any():
             texts.append(
-                f"Changes were searched for at most {self.max_rows:,} rows per group, drawn at random: "
-                f"{self.overall['asked']:,} of {self.overall['unfavourable']:,}."
+                f"The search was run for at most {self.max_rows:,} rows per group, drawn at random: "
+                f"{self.overall['asked']:,} of {self.overall['unfavourable']:,} rows in all."
             )
         return texts
 
@@ -121,8 +121,8 @@ class GroupRecourse:
             f"({line['favourable_share']:.0%})"
         )
         if line["asked"] == 0:
-            return f"{text}; no change was searched."
-        text += f". Of {line['asked']:,} other rows, {line['optimal']:,} have a cheapest change to {label}"
+            return f"{text}. No search was run for this group."
+        text += f". Of {line['asked']:,} other rows, {line['optimal']:,} have a proven cheapest change to {label}"
         others = [
             f"{line[status]:,} {words}"
             for status, words in (
@@ -143,7 +143,7 @@ class GroupRecourse:
         )
 
     def _by_group(self, part: str, whole: str, share: str | None = None) -> str:
-        """Describe a count of each group, such as ``woman 3 of 10 (30%), man 1 of 5 (20%)``.
+        """List a count for each group as text, such as ``woman 3 of 10 (30%), man 1 of 5 (20%)``.
 
         ``part``, ``whole`` and ``share`` are names of columns in ``groups``. In the example, these columns hold 3, 10 and
         30% for ``woman``.
@@ -174,7 +174,7 @@ class GroupRecourse:
 
     def _repr_html_(self) -> str:
         favourable = f"predicted {self.favourable}"
-        head = (self.sensitive, "rows", favourable, "searched", "can change", "cannot", "mean cost", "columns")
+        head = (self.sensitive, "rows", favourable, "searched", "change found", "no change", "mean cost", "columns")
         names = ("rows", "favourable_share", "asked", "optimal", "infeasible", "mean_cost", "mean_changes")
         lines = [
             (group, *(number(line[name]) if isinstance(line[name], float) else f"{line[name]:,}" for name in names))
@@ -199,10 +199,10 @@ def recourse_by_group(
 ) -> GroupRecourse:
     """Compare groups by the cheapest changes that lead to the favourable prediction.
 
-    For each row with an unfavourable prediction, changes are searched in three ways. The first search obeys the rules and
-    measures the cost. The second search applies no rule and shows whether the cheapest change includes the sensitive column.
-    In the third search, only the sensitive column may change, at any cost. A classifier that would grant a woman the loan if
-    she were a man may be biased.
+    For each row with an unfavourable prediction, three searches look for the cheapest change. The first search obeys the
+    rules and measures the cost. The second search applies no rule and shows whether the cheapest change includes the
+    sensitive column. In the third search, only the sensitive column may change, at any cost. A classifier that would grant a
+    woman the loan if she were a man may be biased.
 
     Parameters
     ----------
@@ -217,11 +217,11 @@ def recourse_by_group(
         The favourable class.
     groups : array-like of shape (n_rows,) or callable, optional
         The groups to compare, if they are not the values of the sensitive column. Either the group of each row, or a
-        function of the column, such as ``lambda age: pd.cut(age, [0, 25, 60, 120])``.
+        function that computes the groups from the column, such as ``lambda age: pd.cut(age, [0, 25, 60, 120])``.
     constraints : list of Constraint, default=()
         Rules of :mod:`fcca.constraints` that changes must obey.
     max_rows : int, optional
-        Maximum number of rows of each group for which changes are searched. In larger groups, the rows are drawn at random.
+        Maximum number of rows of each group for which the searches are run. In larger groups, the rows are drawn at random.
     random_state : int, default=0
         Seed of the random rows.
 
@@ -333,13 +333,13 @@ class _GroupCounts:
     wanted : ndarray of bool, shape (n_rows,)
         Whether a row has a favourable prediction.
     asked : ndarray of int
-        Positions of the rows for which changes were searched.
+        Positions of the rows for which the searches were run.
     found, free : Explanations
-        Changes of these rows under the rules, and without any rule.
+        Changes of the rows in ``asked`` under the rules, and without any rule.
     feature : int or None
         Position of the sensitive column; None if the classifier does not use it.
     enough : ndarray of bool or None
-        Whether changing the sensitive column alone is enough, for each of these rows.
+        Whether changing the sensitive column alone is enough, for each row in ``asked``.
     """
 
     by: Groups

@@ -148,7 +148,7 @@ class DriftDisplay(Display):
             (Patch(**filled(*look)), words) for reading, (words, *look) in READINGS.items() if reading in there
         ]
         usual = [] if small else [(lines_at[0], f"{LIMITS[0]:g} and {LIMITS[1]:g}, the usual limits")]
-        return [*entries, (mark, "chance" if small else "95 % quantile by chance"), *usual]
+        return [*entries, (mark, "no drift" if small else "95 % quantile without drift"), *usual]
 
     def _bins(self, ax: Any, one: BinShares, n: int, wide: float) -> list[Entry]:
         kept = np.sort(np.argsort(-one.contribution, kind="stable")[:n])

@@ -1,4 +1,4 @@
-"""Curve of the smallest inconsistency that k thresholds can have, over the number k."""
+"""Curve of the smallest inconsistency for each number of thresholds."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ SLACK = 1e-12
 
 @dataclass(eq=False, repr=False)
 class FrontierDisplay(Display):
-    """Curve of the smallest inconsistency that k thresholds can have, over the number k.
+    """Curve of the smallest inconsistency for each number of thresholds.
 
-    Two simpler ways to choose k thresholds are drawn for comparison: the most frequent thresholds, and a greedy choice.
-    Filled points are proven optimal. For hollow points, the optimum lies in the band below the point. It is recommended to
-    use :meth:`from_frontier`.
+    The inconsistency is the smallest share of rows that any classifier on the chosen thresholds gets wrong. Two simpler ways
+    to choose thresholds are drawn for comparison: the most frequent thresholds, and a greedy choice. Filled points are
+    proven optimal. For hollow points, the optimum lies in the band below the point. It is recommended to use
+    :meth:`from_frontier`.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ class FrontierDisplay(Display):
         panel.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.4g} %"))
         panel.set_xlabel("thresholds kept", fontsize=SMALL)
         panel.set_ylabel(
-            "inconsistency" if small else "inconsistency: rows that\nno classifier can get right", fontsize=SMALL
+            "inconsistency" if small else "inconsistency: smallest share\nof rows classified wrongly", fontsize=SMALL
         )
         size = SMALL if wide < NARROW else TITLE
         panel.set_title(some_lines(self._title(k), 0.85 * wide, size, 2), fontsize=size)
@@ -154,7 +155,7 @@ class FrontierDisplay(Display):
 def _runs(some: list[int], among: list[int]) -> str:
     """List the numbers in ``some`` as text, such as ``1 to 4 and 6``.
 
-    Numbers that follow each other in ``among`` are joined.
+    Three or more numbers that are neighbours in ``among`` are written as a range.
     """
     runs: list[list[int]] = []
     for at, k in enumerate(among):

@@ -25,7 +25,7 @@ PANELS = (
     ("fidelity", "tree and black box agree\n(fidelity, held-out rows)", "fidelity"),
     ("thresholds", "thresholds kept", "thresholds kept"),
     ("compression", "rows that duplicate another row\n(compression)", None),
-    ("inconsistency", "rows that no tree can get right\n(inconsistency)", None),
+    ("inconsistency", "smallest share of rows that any\ntree gets wrong (inconsistency)", None),
     ("leaves", "leaves of the tree", "leaves"),
 )  # column, title, and short title for narrow plots; panels without a short title are left out there
 
@@ -194,7 +194,7 @@ def _check(path: Any) -> None:
 def _ticks(Q: pd.Series[Any], apart: float) -> tuple[list[float], list[str]]:
     """Return the ticks of the horizontal axis and their labels, one per granularity.
 
-    A tick has no label if it is closer to the next label than the share ``apart`` of the axis.
+    A tick has no label if its distance to the next label is less than ``apart``, as a share of the axis.
     """
     levels = sorted(Q.unique().tolist())
     width = max(levels[-1] - levels[0], 1e-9)

@@ -60,7 +60,9 @@ class GroupMetricsDisplay(Display):
 
     @classmethod
     def from_distillation(cls, found: FairDistillation, *, rate: str = "selection_rate", ax: Any = None) -> Self:
-        """Draw one rate for each group, for the black box and both trees.
+        """Draw one rate per group, for the black box and its two trees.
+
+        One tree may use all columns, the other never uses the sensitive column.
 
         Parameters
         ----------
@@ -196,7 +198,7 @@ class RecourseDisplay(Display):
         ]
         panes = (
             (costs, cost_words, f"mean cost of a change to {favourable}"),
-            (shares, share_words, f"rows without a way to {favourable}"),
+            (shares, share_words, f"rows without a change to {favourable}"),
         )
         for panel, (values, words, title) in zip(pair, panes, strict=True):
             known = np.nan_to_num(values)

@@ -135,7 +135,7 @@ class CounterfactualImportanceDisplay(Display):
     def _draw(self, ax: Any) -> None:
         most = whole_number("max_features", self.max_features)
         if len(self.importance) == 0:
-            raise InvalidInputError("No counterfactual moves a column, so there is nothing to draw.")
+            raise InvalidInputError("No counterfactual changes a column, so there is nothing to draw.")
         ax = self._begin(ax, WIDTH, 1.2 + LINE * max(3, min(most, len(self.importance))))
         wide, high = room_of(ax)
         frame = self.importance.head(min(most, fitting(high, AROUND)))
@@ -153,7 +153,7 @@ class CounterfactualImportanceDisplay(Display):
         plain_frame(ax, scale=False)
         ax.spines["left"].set_color(LIGHT)
         left_out = len(self.importance) - len(frame)
-        more = f"; {several(left_out, 'column')} moved less often left out" if left_out else ""
-        label = f"share of {self.n_counterfactuals:,.6g} counterfactuals that move the column{more}"
+        more = f"; {several(left_out, 'column')} changed less often left out" if left_out else ""
+        label = f"share of {self.n_counterfactuals:,.6g} counterfactuals that change the column{more}"
         ax.set_xlabel(some_lines(label, 0.9 * (wide - name_width), SMALL, 3), fontsize=SMALL)
-        ax.set_title("Columns moved by counterfactuals", fontsize=TITLE)
+        ax.set_title("Columns changed by counterfactuals", fontsize=TITLE)

@@ -77,7 +77,7 @@ class MarginEffectDisplay(Display):
                 (line,) = holds.plot(places, effect[name], color=style.color, marker=style.marker, markersize=5)
                 entries.append((line, words))
         holds.set_ylim(-0.02, 1.04)
-        holds.set_title("counterfactuals that still hold", fontsize=size)
+        holds.set_title("counterfactuals that stay valid", fontsize=size)
         costs.plot(places, effect["mean_cost"], color=INK, marker="s", markersize=5)
         costs.set_ylim(0, 1.12 * float(np.nanmax([*effect["mean_cost"], 1e-9])))
         costs.set_title("mean cost of the changes", fontsize=size)

@@ -148,8 +148,8 @@ class CounterfactualMovesDisplay(Display):
         which = np.flatnonzero(found.rows == row)
         if len(which) == 0:
             raise InvalidInputError(
-                f"Row {row} has no counterfactual. 'fit' computes counterfactuals for training rows that the black box gets "
-                "right with a probability between p0 and p1. For other rows, use CounterfactualExplainer and "
+                f"Row {row} has no counterfactual. 'fit' computes counterfactuals for training rows that the black box "
+                "predicts correctly, with a probability between p0 and p1. For other rows, use CounterfactualExplainer and "
                 "from_explanations."
             )
         return cls._of(found, which.tolist(), int(row), class_names).plot(ax)
@@ -171,10 +171,10 @@ class CounterfactualMovesDisplay(Display):
             target = shortened(names[codes[at]], TARGET_WIDTH, NORMAL) if codes[at] >= 0 else "another class"
             proof = {
                 "optimal": "proven to be the cheapest",
-                "feasible": f"the cheapest may cost {number(float(found.bound[at]))}",
+                "feasible": f"the cheapest costs at least {number(float(found.bound[at]))}",
                 "unverified": "not confirmed by the classifier",
             }.get(str(status[at]), "")
-            title = f"“{target}” after this: cost {number(float(found.cost[at]))}, {proof}" if arrows else sentences[at]
+            title = f"Change to “{target}”: cost {number(float(found.cost[at]))}, {proof}" if arrows else sentences[at]
             answers.append(DrawnCounterfactual(title, arrows))
         prediction = "" if found.own_code is None else f": the black box predicts “{names[found.own_code[which[0]]]}”"
         return cls(answers, f"Row {row}{prediction}")
@@ -270,7 +270,7 @@ def _ends(move: Move) -> tuple[str, str]:
 
 
 def _name(arrow: Arrow, width: float, tight: bool) -> str:
-    """Return the text beside an arrow, the name of the column and its range.
+    """Return the text beside an arrow: the name of the column and its range.
 
     ``width`` is the width for the name in points. If ``tight`` is True, the range is left out.
     """

@@ -28,7 +28,10 @@ def fitted_classifier(estimator: Any) -> FCCAClassifier:
 
 
 def fitted_discretizer(estimator: Any) -> Any:
-    """Return a fitted discretizer, or the discretizer of a fitted classifier."""
+    """Return the discretizer of a fitted classifier.
+
+    A fitted discretizer is returned unchanged.
+    """
     if isinstance(estimator, FCCAClassifier):
         return fitted_classifier(estimator).discretizer_
     if not isinstance(estimator, ThresholdTransformer):

@@ -105,8 +105,8 @@ class DecisionRegionsDisplay(Display):
 
     The thresholds, some rows and some counterfactuals are drawn on the regions.
 
-    The regions are exact: the black box and the tree predict every cell between the cuts. Linear black boxes have no cuts,
-    so they predict a fine mesh instead. It is recommended to use :meth:`from_estimator`.
+    The regions are exact: ``predict`` is called for every cell between the cuts. Linear black boxes have no cuts, so
+    ``predict`` is called for the cells of a fine mesh instead. It is recommended to use :meth:`from_estimator`.
 
     Parameters
     ----------
@@ -354,7 +354,7 @@ def _axes(classifier: FCCAClassifier, X: Any, table: Floats, order: tuple[int, i
 
 
 def _as_given(classifier: FCCAClassifier, table: Floats) -> Any:
-    """Convert a table of numbers and category codes to the form that the classifier predicts."""
+    """Convert a table of numbers and category codes to the input format of the classifier."""
     columns = classifier.discretizer_.thresholds_.columns
     if columns is not None and columns.has_categories:
         return columns.decode(table)
@@ -372,8 +372,8 @@ def _arrows(
 ) -> Floats:
     """Return the start and end of at most ``n`` proven counterfactuals, as positions on both axes.
 
-    If there are more than ``n``, the returned ones are evenly spread over all of them. ``rows`` are the positions of the
-    rows of ``table`` in the table given to ``fit``.
+    If there are more than ``n``, the returned ones are evenly spread over all of them. Row ``i`` of ``table`` is row
+    ``rows[i]`` of the table given to ``fit``.
     """
     proven = np.flatnonzero(found.is_status("optimal"))
     some = found.take(proven[_spread(len(proven), n)])
@@ -390,7 +390,7 @@ def _spread(n: int, most: int) -> NDArray[np.intp]:
 def _runs(inside: NDArray[np.bool_], x: Floats, y: Floats) -> list[Any]:
     """Return rectangles that cover the cells marked in ``inside``.
 
-    Neighbouring marked cells in a row of cells are joined to one rectangle. ``x`` and ``y`` are the edges of the cells.
+    Neighbouring marked cells in a row of cells are joined into one rectangle. ``x`` and ``y`` are the edges of the cells.
     """
     boxes = []
     for line in range(len(inside)):

@@ -114,7 +114,7 @@ class StabilityDisplay(Display):
         ax.set_xticks([0, 0.5, 1] if tight else [0, 0.25, 0.5, 0.75, 1])
         ax.xaxis.set_major_formatter(lambda share, _: percent(share))
         reach = "" if tight else f", at most {percent(self.stability.tolerance)} of the rows between"
-        return [(exact, "exactly"), (near, f"nearly{reach}"), (column, "any on its column")]
+        return [(exact, "exactly"), (near, f"nearly{reach}"), (column, "any threshold on its column")]
 
     def _moves(self, ax: Any, frame: pd.DataFrame, tight: bool) -> list[Entry]:
         from matplotlib.ticker import MaxNLocator
@@ -126,7 +126,7 @@ class StabilityDisplay(Display):
         if len(places):
             line = ax.hlines(places, 0, far, color=ORANGE, linewidth=2.2)
             (points,) = ax.plot(median, places, "D", color=ORANGE, mec=INK, mew=0.6, markersize=5.5, clip_on=False, zorder=4)
-            entries = [(points, "moved by, median"), (line, "90 % of the samples")]
+            entries = [(points, "median distance"), (line, "90 % of the samples")]
         border = ax.axvline(self.stability.tolerance, color=GREY, linestyle="--", linewidth=1)
         entries.append((border, f"{percent(self.stability.tolerance)} of the rows"))
         for place, moved, cut in zip(range(len(frame)), frame["moved_median"], is_cut, strict=True):
@@ -136,9 +136,9 @@ class StabilityDisplay(Display):
         ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.3g} %")
         name_lines(ax, [""] * len(frame))
         ax.tick_params(axis="y", length=0)
-        label = "rows between, and median move" if tight else MOVES_LABEL
+        label = "rows between, and median distance" if tight else MOVES_LABEL
         ax.set_xlabel(some_lines(label, 0.7 * room_of(ax)[0], SMALL, 3), fontsize=SMALL)
-        ax.set_title("how far it moves", fontsize=SMALL if tight else TITLE)
+        ax.set_title("distance" if tight else "distance to the nearest", fontsize=SMALL if tight else TITLE)
         if tight:
             ax.xaxis.set_major_locator(MaxNLocator(3))
         return entries

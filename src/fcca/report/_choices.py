@@ -63,7 +63,7 @@ class SliderStep:
     kept : ndarray of int
         Positions of the kept conditions in ``ReportInput.conditions``.
     proof : Proof or None
-        What is proven about the best k conditions. None on the slider of the granularity.
+        What is proven about the best k conditions. None for the granularity slider.
     """
 
     value: float

@@ -60,7 +60,7 @@ class Level:
 class Levels:
     """Fits one tree for each set of thresholds that a slider can select.
 
-    The tree of the classifier is reused for its thresholds.
+    For the thresholds of the classifier, the tree of the classifier is reused.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def cost_in_words(tree: Any, fit_to: str) -> str:
     return {
         "probability": "its expected error per training row, by the probabilities of the black box",
         "labels": "the share of training rows that it gets wrong",
-        "target": "the share of training rows that it predicts unlike the black box",
+        "target": "the share of training rows that it predicts differently from the black box",
     }[fit_to]
 
 
@@ -267,8 +267,8 @@ def _price(tree: Any, fit_to: str) -> str:
     cost = max(0.0, tree.objective_ - tree.regularization_ * tree.n_leaves_)
     said, price = (amount_in_words(tree.criterion, value) for value in (cost, tree.regularization_))
     if tree.criterion == "error":
-        wrong = {"probability": "Expected to be wrong on", "labels": "Wrong on", "target": "Unlike the black box on"}[fit_to]
-        return f"{wrong} {said} of the training rows, plus {price} for {leaves}"
+        words = {"probability": "Expected to be wrong on", "labels": "Wrong on", "target": "Different from the black box on"}
+        return f"{words[fit_to]} {said} of the training rows, plus {price} for {leaves}"
     name = CRITERION_NAMES[tree.criterion]
     against = " against the probabilities of the black box" if fit_to == "probability" else ""
     return f"{name[0].upper()}{name[1:]} of {said} per training row{against}, plus {price} for {leaves}"

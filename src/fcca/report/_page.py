@@ -216,7 +216,7 @@ class Draft:
     inputs : ReportInput
     sliders : sequence of Slider
     first : int
-        Position of the slider that is active at first.
+        Index of the slider that is active when the page opens.
     title, facts, notes, advice : as in page
     """
 
@@ -263,7 +263,7 @@ class Draft:
         if len(listed) < len(inputs.conditions):
             notes.append(
                 f"The page lists {len(listed):,} of the {len(inputs.conditions):,} thresholds found: those crossed most "
-                "often, and all thresholds of trees and small choices."
+                "often, and all thresholds that are used by a tree or belong to a small choice."
             )
         document = data_document(
             inputs,

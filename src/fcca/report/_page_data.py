@@ -65,7 +65,7 @@ def data_document(
     inputs : ReportInput
     sliders : sequence of Slider
     first : int
-        Position of the slider that is active at first.
+        Index of the slider that is active when the page opens.
     listed : ndarray of int
         Result of :func:`listed_conditions`.
     title, facts, notes, advice : as in page
@@ -105,7 +105,7 @@ def data_document(
 def _slider(inputs: ReportInput, slider: Slider, listed: Positions) -> dict[str, Any]:
     """Return the data of a slider: its positions, and the level at each of them.
 
-    The slider of the number of thresholds has more entries: the thresholds to choose from, the classes that they should
+    The slider for the number of thresholds has further entries: the thresholds to choose from, the classes that they should
     separate, and the smallest possible inconsistency.
     """
     levels = [_level(inputs, level, listed) for level in slider.levels]
@@ -306,7 +306,7 @@ def _cost_of_a_change(inputs: ReportInput) -> str:
             parts.append(what if factor == 1 else f"{factor:g} × {what}")
     text = " + ".join(parts) or "0"
     if any(column.categories is not None for column in inputs.columns or ()):
-        text += f"; a change of category is a distance of {discretizer.category_distance_:g}"
+        text += f"; a change of category counts as a distance of {discretizer.category_distance_:g}"
     if any(rule.cost_factors for rule in getattr(discretizer, "constraints", None) or ()):
         text += "; the given rules make changes of some columns more or less expensive"
     return text
@@ -326,9 +326,7 @@ def _notes(inputs: ReportInput) -> list[str]:
         notes.append("The rows have weights. Rates, counts, and the shares in the nodes are computed from these weights.")
     if inputs.counterfactuals is None:
         name = type(inputs.discretizer).__name__
-        notes.append(
-            f"{name} does not compute counterfactuals, and it has no other granularity. Its counts are importances."
-        )
+        notes.append(f"{name} does not compute counterfactuals and has no granularity Q. Its counts are importances.")
     return notes
 
 

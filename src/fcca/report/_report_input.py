@@ -295,13 +295,13 @@ def _note_on_unknown(n: int) -> str:
     have, are = (
         ("row has a category or a missing value", "is") if n == 1 else ("rows have categories or missing values", "are")
     )
-    return f"{n:,} held-out {have} that no training row has in this column, and {are} left out of all rates."
+    return f"{n:,} held-out {have} that no training row has in the same column, and {are} left out of all rates."
 
 
 def model_name(estimator: Any) -> str:
-    """Name a black box by its type, with the steps of a pipeline and the decision threshold."""
+    """Describe a black box: its type, the steps of a pipeline, and the decision threshold."""
     if isinstance(estimator, DecidedAt):
-        return f"{model_name(estimator.estimator)}, deciding at {estimator.threshold:g}"
+        return f"{model_name(estimator.estimator)}, decision threshold {estimator.threshold:g}"
     if isinstance(estimator, FrozenEstimator):
         return model_name(estimator.estimator)
     if isinstance(estimator, Pipeline):

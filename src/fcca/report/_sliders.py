@@ -85,7 +85,7 @@ def make_sliders(
     -------
     sliders : list of Slider
     first : int
-        Position of the slider that is active at first. It starts at the thresholds of the classifier.
+        Index of the slider that is active when the page opens. This slider starts at the thresholds of the classifier.
     notes : list of str
         Sentences on positions that were left out.
     """
@@ -100,7 +100,7 @@ def make_sliders(
             try:
                 found.append((step, levels.on(step.kept)))
             except InvalidInputError as error:  # too many thresholds for the tree search
-                notes.append(f"There is no level {'Q' if key == 'q' else key} = {step.value:g}: {error}")
+                notes.append(f"The slider leaves out {'Q' if key == 'q' else key} = {step.value:g}: {error}")
             done += 1
             if progress is not None:
                 progress(done, n_steps)

@@ -45,7 +45,7 @@ def agreement(chosen: Choices) -> tuple[float, float]:
 
 
 def interval(value: float, variance: float, level: float) -> tuple[float, float]:
-    """Compute an approximate confidence interval of a stability, clipped to [-1, 1].
+    """Compute an approximate confidence interval for a stability value, clipped to [-1, 1].
 
     Parameters
     ----------

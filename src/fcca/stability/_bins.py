@@ -22,7 +22,7 @@ Booleans = NDArray[np.bool_]
 
 
 class EncodedRows(NamedTuple):
-    """Rows encoded as numbers, and where they have unknown categories.
+    """Rows encoded as numbers, with a mask of unknown categories.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class EncodedRows(NamedTuple):
 def encoded(table: ThresholdTable, X: Any, called: str, *, as_codes: bool) -> EncodedRows:
     """Encode rows with the categories of a threshold table.
 
-    Columns that the table has no condition on may hold any value.
+    Columns without a condition in the table may hold any value.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def encoded(table: ThresholdTable, X: Any, called: str, *, as_codes: bool) -> En
 
 
 def _alone(columns: Columns, used: int) -> Columns:
-    """Return the columns, with all ignored except the column at position ``used``."""
+    """Mark all columns as ignored except the column at position ``used``."""
     others = (c if j == used else replace(c, categories=None, ignored=True) for j, c in enumerate(columns))
     return Columns(tuple(others))
 
@@ -98,7 +98,7 @@ def _of_codes(columns: Columns, X: NDArray[Any], used: list[int], unseen: Boolea
 
 
 def _without(X: Any, unseen: Booleans) -> Any:
-    """Replace the values of X that the mask ``unseen`` marks with missing values."""
+    """Set the values of X to missing where the mask ``unseen`` is True."""
     if not unseen.any():
         return X
     if type(X).__module__.startswith("polars"):

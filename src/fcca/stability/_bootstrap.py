@@ -44,10 +44,10 @@ def bootstrap(
 ) -> Stability:
     """Measure how often bootstrap samples find the same thresholds as all rows.
 
-    The discretizer is fitted on all rows and on each sample. A sample is drawn with replacement. It has as many rows of each
-    class as the training rows. Each sample has a separate seed, so the result does not depend on ``n_jobs``. A larger
-    ``n_samples`` adds samples and does not change the first ones. A row that is drawn twice gets twice its weight. A row
-    that is not drawn gets weight 0, so some values and categories may be missing in a sample.
+    The discretizer is fitted on all rows and on each sample. A sample is drawn with replacement. The number of rows of each
+    class is the same as in the training rows. Each sample has a separate seed, so the result does not depend on ``n_jobs``.
+    A larger ``n_samples`` adds samples and does not change the first ones. A row that is drawn twice gets twice its weight.
+    A row that is not drawn gets weight 0, so some values and categories may be missing in a sample.
 
     A threshold counts as found again if the sample has a nearly equal condition on the same column. Two numeric thresholds
     are nearly equal if at most a share ``tolerance`` of the training rows lies between them. Conditions on categories or
@@ -60,7 +60,7 @@ def bootstrap(
         Fitted or not. It is not changed. It should keep only some thresholds, for example by a ``selection``. If it keeps
         all of them, most thresholds are found again, and the result says little. Set the ``random_state`` of its black box,
         because changing seeds add to the variation. A fitted black box in a ``FrozenEstimator`` is the same in all samples,
-        so only the steps after it vary.
+        so only the later steps vary.
     X : array-like or data frame of shape (n_rows, n_features)
     y : array-like of shape (n_rows,)
         Labels. None for a discretizer that needs no labels. All rows are then drawn with the same probability.
@@ -207,14 +207,14 @@ def _fitted(discretizer: Any, X: Any, y: Any, weight: Floats, code: NDArray[np.i
 def drawn(code: NDArray[np.intp], seed: tuple[int, int]) -> NDArray[np.int64]:
     """Draw a bootstrap sample, and return how often each row is drawn.
 
-    The sample has as many rows of each class as the training data.
+    The number of rows of each class is the same as in the training data.
 
     Parameters
     ----------
     code : ndarray of shape (n_rows,)
         Class of each row, as an integer code.
     seed : tuple of int
-        Seed of all samples, and the number of this sample.
+        The seed that all samples share, and the number of this sample.
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed[0], spawn_key=(seed[1],)))
     times = np.zeros(len(code), dtype=np.int64)

@@ -48,7 +48,7 @@ class Stability:
         Share of the training rows between a numeric threshold and the nearest threshold of the sample on the same column.
         NaN if the sample has none on this column, and for conditions on categories or missing values.
     distance : ndarray of shape (n_tables, n_thresholds)
-        Difference between these two thresholds, in the units of the column.
+        Difference between the values of these two thresholds, in the units of the column.
     """
 
     thresholds: ThresholdTable
@@ -100,7 +100,7 @@ class Stability:
 
     @property
     def stability_interval(self) -> tuple[float, float]:
-        """Approximate 95 % confidence interval of ``stability``, as proposed by the same authors.
+        """Approximate 95 % confidence interval of ``stability``, by Nogueira, Sechidis and Brown.
 
         It accounts for the limited number of samples. It does not account for training rows other than the given ones.
         """
@@ -171,20 +171,20 @@ class Stability:
         shares = least if least == most else f"{least} to {most}"
         texts = [
             f"{len(chosen):,} threshold{'s' if len(chosen) > 1 else ''}, found again in {shares} of {len(self.tables):,} "
-            f"bootstrap samples, with at most {self.tolerance:.1%} of the rows between."
+            f"bootstrap samples (at most {self.tolerance:.1%} of the rows between the two thresholds)."
         ]
         others = self.columns_frame().query("conditions == 0")
         if len(others):
             name, share = others["column"].iloc[0], others["share"].iloc[0]
             texts.append(
                 f"{len(others):,} column{'s' if len(others) > 1 else ''} without a threshold in the fit on all rows "
-                f"{'have' if len(others) > 1 else 'has'} one in some samples, {name} in {share:.0%}."
+                f"{'have' if len(others) > 1 else 'has'} one in some samples, most often {name} ({share:.0%})."
             )
         value, (low, high) = self.stability, self.stability_interval
         if not np.isnan(value):
             texts.append(
-                f"Agreement on the columns: {value:.2f} ({low:.2f} to {high:.2f}), where 1 means the same in all samples "
-                "and 0 means chance."
+                f"Agreement on the columns: {value:.2f} ({low:.2f} to {high:.2f}), where 1 means the same columns in all "
+                "samples and 0 means agreement by chance."
             )
         if self.failures:
             first = min(self.failures)
@@ -212,7 +212,7 @@ class Stability:
             )
             for condition, chosen, exact, column, moved, rows in frame[shown].head(LINES_IN_HTML).to_numpy().tolist()
         ]
-        head = ("condition", "found again", "", "exactly", "its column", "moved, median", "rows between, 90 %")
+        head = ("condition", "found again", "", "exactly", "on its column", "median distance", "rows between, 90 %")
         more = paragraph(f"… {len(frame) - len(lines):,} more") if len(frame) > len(lines) else ""
         texts = "".join(paragraph(text) for text in self.sentences())
         return html_table(head, lines, numbers=(1, 3, 4, 5, 6)) + more + texts

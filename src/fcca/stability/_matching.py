@@ -24,7 +24,7 @@ class RankedColumn:
     values : ndarray of shape (n_values,)
         The sorted values.
     share : ndarray of shape (n_values + 1,)
-        Entry i is the share of the training weight of the first i values.
+        Entry i is the weight of the first i values, as a share of the weight of all values.
     """
 
     values: Floats
@@ -45,8 +45,8 @@ class Match(NamedTuple):
     same : ndarray of bool
         Whether the other fit has the same condition. Two numeric thresholds are the same if no training row separates them.
     rows : ndarray of float
-        Share of the training rows between a numeric threshold and the nearest one of the other fit on the same column. NaN
-        if there is none.
+        Share of the training rows between a numeric threshold and the nearest threshold of the other fit on the same column.
+        NaN if the other fit has no threshold on this column.
     distance : ndarray of float
         Difference between these two thresholds, in the units of the column.
     """
@@ -76,7 +76,7 @@ class Matcher:
         self._ranked = {j: _ranked(encoded[:, j], weight) for j in cut_columns}
 
     def __call__(self, other: ThresholdTable) -> Match:
-        """Find for each threshold of the full fit the best match in another fit.
+        """For each threshold of the full fit, find the best match in another fit.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ def _ranked(values: Floats, weight: Floats) -> RankedColumn:
 
 
 def _nearest(mine: Floats, theirs: Floats, column: RankedColumn) -> tuple[Booleans, Floats, Floats]:
-    """Find for each threshold in ``mine`` the nearest one in ``theirs``, which is sorted.
+    """For each threshold in ``mine``, find the nearest one in ``theirs``, which is sorted.
 
     The nearest threshold is the one with the fewest training rows in between. Ties are broken by the difference of the
     values.

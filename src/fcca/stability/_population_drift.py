@@ -113,12 +113,12 @@ class BinShares:
 
     @property
     def reading(self) -> str:
-        """Usual reading of the index: ``"stable"`` below 0.1, ``"look"`` up to 0.25, ``"shifted"`` above."""
+        """Usual interpretation of the index: ``"stable"`` below 0.1, ``"look"`` up to 0.25, ``"shifted"`` above."""
         return "stable" if self.psi < STABLE else "look" if self.psi <= SHIFTED else "shifted"
 
     @property
     def unseen_share(self) -> float:
-        """Share of the new rows with a category that the thresholds do not know."""
+        """Share of the new rows with an unknown category."""
         return float(self.new_share[self.is_unseen].sum())
 
     @property
@@ -247,7 +247,7 @@ class Drift:
             (name, bins, number(psi), bar(psi / most), reading, number(expected))
             for name, bins, psi, reading, expected in frame[shown].head(LINES_IN_HTML).to_numpy().tolist()
         ]
-        head = ("column", "bins", "stability index", "", "usual interpretation", "by chance alone")
+        head = ("column", "bins", "stability index", "", "usual interpretation", "expected without drift")
         more = paragraph(f"… {len(frame) - len(lines):,} more") if len(frame) > len(lines) else ""
         texts = "".join(paragraph(text) for text in self.sentences())
         return html_table(head, lines, numbers=(1, 2, 5)) + more + texts
@@ -275,8 +275,8 @@ def drift(
     X_new : array-like or data frame of shape (n_new_rows, n_features)
         The new rows. Missing values are allowed in every column. Unknown categories have a separate bin.
     sample_weight, sample_weight_new : array-like of shape (n_rows,), optional
-        Weights of the old and of the new rows. A row with weight 2 counts like two equal rows, so the sum of the weights is
-        used as the number of rows.
+        Weights of the old and of the new rows. A row with weight 2 counts as two identical rows, so the sum of the weights
+        is used as the number of rows.
 
     Returns
     -------
@@ -328,7 +328,7 @@ def drift(
 
 
 def _source(given: Any) -> tuple[ThresholdTable, FCCAClassifier | None]:
-    """Return the thresholds of the given object, and the object itself if it is a classifier."""
+    """Return the thresholds of the given object, and the classifier if the object is one."""
     tree = None
     if isinstance(given, ThresholdTable):
         table = given
@@ -357,8 +357,8 @@ def _weights(given: ArrayLike | None, n_rows: int, name: str) -> Floats:
     total = float(weight.sum())
     if total < n_rows / 10:
         warnings.warn(
-            f"{name} of {n_rows} rows sums to {total:.4g}, so they count as {total:.4g} rows. The expected index and the "
-            "half row of an empty bin will be too large. Scale the weights to mean 1.",
+            f"{name} sums to {total:.4g} for {n_rows} rows, so they count as {total:.4g} rows only. The expected "
+            "index, and the half row that is added to an empty bin, are then too large. Scale the weights to mean 1.",
             LightWeightsWarning,
             stacklevel=3,
         )

@@ -162,7 +162,7 @@ fcca.tree = (() => {
     sayMore(box);
     put("tree-caption", `${counted(certificate.leaves, "leaf", "leaves")}, depth ${number(certificate.depth)}, at ${state.called()}. `,
       tree.condition[0] < 0 ? "No split is worth the cost of a leaf at this level: every row gets the same prediction. "
-        : "Rows for which the condition on a card holds go to “yes”. Counts are of training rows. ",
+        : "Rows for which the condition on a card holds follow the “yes” branch. Counts are numbers of training rows. ",
       path && `The path of row ${state.row} is highlighted.`);
   }
   // Set a fixed width for printing.

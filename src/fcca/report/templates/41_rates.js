@@ -4,13 +4,14 @@
 fcca.rates = (() => {
   const { data, chart, nKept, el, put, place, isThere, number, percent, shortened, state } = fcca;
   const RATES = [
-    { key: "accuracy", name: "Accuracy", reference: true, who: "tree, ", says: () => "Share of rows where the tree predicts the label." },
+    { key: "accuracy", name: "Accuracy", reference: true, who: "tree, ", says: () => "Share of rows where the tree predicts the correct label." },
     { key: "fidelity", name: "Fidelity", who: "tree, ", says: () => "Share of rows where the tree and the black box agree." },
     { key: "compression", name: "Compression",
-      says: () => "Share of rows that are equal to an earlier row after binarization at the kept thresholds." },
+      says: () => "Share of rows that repeat another row once the kept thresholds are applied." },
     { key: "inconsistency", name: "Inconsistency",
-      says: ({ training }) => "Rows on the same side of every kept threshold form a group. Share of rows whose label differs from the most frequent label in their group. "
-        + `No tree on these thresholds is right on more than ${percent(1 - training.inconsistency)} of the training rows.` },
+      says: ({ training }) => "Rows on the same side of every kept threshold form a group. The inconsistency is the share of rows whose label differs from the most frequent label in their group. "
+        + (training.inconsistency > 0 ? `Any tree on these thresholds gets at least ${percent(training.inconsistency)} of the training rows wrong.`
+          : "These thresholds do not rule out a tree that is right on all training rows.") },
   ];
   const SIDES = [
     { key: "training", sign: "●", word: "training" },

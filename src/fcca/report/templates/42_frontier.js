@@ -16,9 +16,10 @@ fcca.frontier = (() => {
   function sentence() {
     const level = axis.levels[now() ?? 0];
     if (state.axis === axis) return `${counted(level.value, "threshold")}: ${said(level).join("; ")}.`;
-    const kept = `${state.called()} keeps the ${number(nKept(state.level()))} ${MOST}`;
-    if (now() === null) return `${kept}; no optimal choice with this number of thresholds was computed.`;
-    return `${kept}, with an inconsistency of ${percent(level.proof.frequency)}; the best ${number(level.value)} have ${percent(level.proof.inconsistency)}, ${level.proof.claim}.`;
+    const n = nKept(state.level()), last = axis.levels[axis.levels.length - 1].value;
+    const kept = `${state.called()} keeps ${n === nFound ? `all ${number(n)} thresholds` : n === 1 ? `the ${MOST} threshold` : `the ${number(n)} ${MOST} thresholds`}`;
+    if (now() === null) return `${kept}. ${n > last ? `Optimal choices were computed only for up to ${counted(last, "threshold")}` : `No optimal choice of ${counted(n, "threshold")} was computed`}.`;
+    return `${kept}, with an inconsistency of ${percent(level.proof.frequency)}; the best ${level.value === 1 ? "one has" : `${number(level.value)} have`} ${percent(level.proof.inconsistency)}, ${level.proof.claim}.`;
   }
 
   let forced = null;
@@ -33,14 +34,15 @@ fcca.frontier = (() => {
     put("frontier", chart.draw({
       key: "frontier", name: "Inconsistency", width, axis: "k", now: now(), zero: true, narrow: 128,
       said: level === null ? "" : `${percent(level.proof.inconsistency)} chosen, ${percent(level.proof.frequency)} ${MOST}`,
-      note: `On the training rows.${isOpen ? " A line below a dot ends at the proven lower bound." : ""}`,
+      note: `On the training rows.${isOpen ? " The vertical line below a dot ends at the proven lower bound." : ""}`,
       at: levels.map((_, i) => i), steps: levels.map((each) => number(each.value)),
       lines: [
         { kind: "greedy", sign: "◆", text: "greedy", values: of("greedy") },
         { kind: "held_out", sign: "■", text: MOST, values: of("frequency") },
         { kind: "training", sign: "●", text: "chosen", values: of("inconsistency"), bounds: of("lower_bound") },
       ],
-      references: [{ kind: "guess", y: axis.least, text: "all thresholds", title: `all thresholds: ${percent(axis.least)}` }],
+      references: [{ kind: "guess", y: axis.least, text: `${chart.isWide(width) && nFound < 100 ? "with " : ""}all ${counted(nFound, "threshold")}`,
+        title: `with all ${counted(nFound, "threshold")}: ${percent(axis.least)}` }],
       label: `Inconsistency over the number of thresholds. ${sentence()}`,
       tip: (i) => `${state.called(levels[i], axis)}: ${said(levels[i]).join("; ")}`,
       pick: (i) => state.setLevel(i, axis),

@@ -173,12 +173,11 @@ fcca.rows = (() => {
 
   function draw() {
     if (!rows) return;
-    const i = chosen(), all = counted(rows.number.length, "row");
-    const many = matching.length === rows.number.length ? all : `${number(matching.length)} of ${all}`;
+    const i = chosen(), all = counted(rows.number.length, "row"), isAll = matching.length === rows.number.length;
     place("row").replaceChildren();
     if (document.activeElement !== input || i !== null || state.row === null) input.value = state.row ?? "";
     if (state.row !== null && i === null) { unknown(state.row); return; }
-    if (i === null) { message(`${many} to choose from. Type a row’s number, or step through them.`); return; }
+    if (i === null) { message(`${isAll ? "" : `${number(matching.length)} of ${all} match. `}Type a row number, or step through the rows.`); return; }
     const found = rows.walk(state.level().tree, i), position = matching.indexOf(i);
     message(`Row ${rows.number[i]} (${position >= 0 ? `number ${number(position + 1)}` : "not one"} of the ${number(matching.length)} `,
       filter.value === "0" ? "rows here" : FILTERS[Number(filter.value)].name, "): the tree predicts ",
@@ -202,7 +201,7 @@ fcca.rows = (() => {
     rows = await fcca.readRows();
     const all = rows.number;
     if (all.length && all.every((each) => typeof each === "number")) {
-      put("row-label", `Row (${number(Math.min(...all))} to ${number(Math.max(...all))})`);
+      put("row-label", `Row number (${number(Math.min(...all))} to ${number(Math.max(...all))})`);
     }
     match();
     draw();

@@ -1,14 +1,14 @@
 "use strict";
 // Connects all parts: drawing after changes, the address, the width, printing.
 (() => {
-  const { data, put, place, tile, number, percent, counted, hasChanges, NBSP, nFound, nKept, state, sliders, worth, tree, rates, frontier,
+  const { data, put, place, tile, number, percent, counted, hasChanges, nFound, nKept, state, sliders, worth, tree, rates, frontier,
     map, table, rows } = fcca;
 
   // How the thresholds of a level were chosen.
   function how(level) {
     if (level.proof) return frontier.said(level);
     const quantile = number(Number((100 * level.value).toFixed(2)));
-    const which = level.value > 0 ? `counts from the ${quantile}${NBSP}% quantile up` : "all of them";
+    const which = level.value > 0 ? `thresholds whose count is at or above percentile ${quantile} of all counts` : "all of them";
     return [hasChanges && `${state.called()} keeps ${which}`];
   }
   function tiles() {
