@@ -66,6 +66,6 @@ plt.show()
 
 # %%
 # For how many of the refused people is there an allowed change that leads to a loan? The status "infeasible" means that
-# it is proven that no such change exists.
+# no such change exists, which is proven.
 everybody = explainer.explain(refused, target="granted")
 print(everybody.counts())
