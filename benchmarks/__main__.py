@@ -22,20 +22,20 @@ import _summary  # noqa: E402
 
 
 def arguments() -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     names = [script.name for script in _suite.SCRIPTS]
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="run a small part of every comparison, in two minutes")
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=names, default=names, help="run only these scripts")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where the records are written")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the records")
     parser.add_argument("--list", action="store_true", help="print the commands and their limits, run nothing")
     return parser.parse_args()
 
 
 def say(text: str) -> None:
-    """Print immediately, because the next line may be a minute away."""
+    """Print a line without buffering, because the next line may be a minute away."""
     print(text, flush=True)
 
 

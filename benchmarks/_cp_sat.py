@@ -1,6 +1,6 @@
 """CP-SAT in a separate process, because ortools and highspy cannot be imported together. Started by ``_peers.py``.
 
-Reads pickled programs from standard input, one after the other, and writes a pickled answer to each.
+The process reads pickled programs from standard input, one after the other, and writes a pickled result for each.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ LARGEST_SUM = 2**58
 
 
 def whole_numbers(values: np.ndarray) -> tuple[np.ndarray, float]:
-    """Convert values to whole multiples of 1 / scale, as fine as their sum in 64 bits allows. Return the scale too."""
+    """Convert values to whole multiples of 1 / scale, and return them with the scale.
+
+    The scale is as large as possible without an overflow of the sum in 64 bits.
+    """
     scale = LARGEST_SUM / max(float(np.abs(values).sum()), 1e-300)
     return np.rint(values * scale).astype(np.int64), scale
 

@@ -31,7 +31,7 @@ BREAST_CANCER = "breast cancer"
 
 @dataclass(frozen=True)
 class PaperData:
-    """One data set, scaled to [0, 1] by its rows for the folds; ``external`` rows are in no fold."""
+    """One data set. The rows of the folds define the scaling to [0, 1]; ``external`` rows are in no fold."""
 
     name: str
     feature_names: list[str]
@@ -45,7 +45,7 @@ class PaperData:
         return PAPER_P1.get(self.name, 1.0)
 
     def folds(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Training and held-out rows of the paper's five folds: stratified, rows in their order."""
+        """Training and held-out rows of the paper's five stratified folds. The rows are not shuffled."""
         return list(StratifiedKFold(5).split(self.X, self.y))
 
 
@@ -57,7 +57,7 @@ def _load(name: str) -> Dataset:
 
 
 def at_hand(names: Sequence[str], *, instead: Sequence[str] = (BREAST_CANCER,)) -> list[str]:
-    """List the data sets that are in FCCA_DATA or in scikit-learn, and print which are left out.
+    """List the data sets that are available in FCCA_DATA or scikit-learn, and print which ones are left out.
 
     If none is available, return ``instead``.
     """

@@ -1,7 +1,7 @@
 """The peers of ``ensembles.py``. Each solves one point of a case and measures the time of its solver.
 
-Gurobi, HiGHS and CP-SAT get the package's tight program (cells instead of a big M), without the parts that cost more than a
-greedy solution. treecf gets the classifier.
+Gurobi, HiGHS and CP-SAT get the tight mixed-integer program of fcca, which has cells instead of a big M. Parts that cost
+more than a greedy solution are removed from it. treecf gets the classifier.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Case:
         return self.engine().class_index(self.estimator.predict(self.X[self.rows]))
 
     def engine(self, method: str = "search", *, lands_on_edges: bool = False) -> CounterfactualEngine:
-        """Return an engine. With ``lands_on_edges``, a move ends at the nearest number of its cell, as in treecf."""
+        """Return an engine of fcca. With ``lands_on_edges``, a move ends at the nearest value of its cell, as in treecf."""
         engine = CounterfactualEngine(self.estimator, PROBLEM, method=method)
         engine.observe(self.X)
         if lands_on_edges:
@@ -78,7 +78,7 @@ class Case:
 
 
 def edges_of(engine: CounterfactualEngine) -> Floats:
-    """Return rows with every cut of every feature and the float32 above it, where treecf's moves end."""
+    """Return rows with every cut of every feature and the next float32 above it. The moves of treecf end there."""
     cells = engine.cells
     n_cuts = np.diff(cells.first_cut)
     rows = np.tile(cells.box_low, (2 * int(n_cuts.max()), 1))
@@ -92,7 +92,7 @@ def edges_of(engine: CounterfactualEngine) -> Floats:
 
 
 class Tight(NamedTuple):
-    """The program of one point."""
+    """The tight mixed-integer program of one point."""
 
     aim: TreeAim
     program: TreeProgram | None  # None: proven out of reach
@@ -100,7 +100,7 @@ class Tight(NamedTuple):
 
 
 class TightPeer:
-    """Base of the solvers of the tight program. The package builds it, and costs are computed in float64."""
+    """Base class of the solvers of the tight program. fcca builds the program, and costs are computed in float64."""
 
     def __init__(self, case: Case, time_limit: float) -> None:
         self.case, self.time_limit = case, time_limit
@@ -136,11 +136,11 @@ class TightPeer:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Nothing to end here."""
+        """Do nothing: there is no process to end."""
 
 
 def clauses(program: TreeProgram) -> tuple[csr_array, Floats, NDArray[np.bool_]]:
-    """Return the rows of a program as "at most", and a mask of the rows that are "exactly"."""
+    """Return the constraints of a program as upper bounds, and a mask of those that are equalities."""
     matrix, least, most = program.rows
     turned = np.isinf(most)
     sign = np.where(turned, -1.0, 1.0)
@@ -148,7 +148,7 @@ def clauses(program: TreeProgram) -> tuple[csr_array, Floats, NDArray[np.bool_]]
 
 
 class Gurobi(TightPeer):
-    """Gurobi with one thread and no gap. Rows and costs are scaled as in the package for HiGHS."""
+    """Gurobi with one thread and a gap of 0. Constraints and costs are scaled as fcca does for HiGHS."""
 
     name, module = "Gurobi", "gurobipy"
 
@@ -227,7 +227,7 @@ class CpSat(TightPeer):
 
 
 class Highs:
-    """HiGHS as in the package: ``method="milp"`` checks its solutions and solves again if a check fails."""
+    """HiGHS as used by fcca: ``method="milp"`` checks its solutions and solves again if a check fails."""
 
     name, module = "HiGHS", "scipy"
 
@@ -252,17 +252,18 @@ class Highs:
         return Answer("proven" if is_proven else "given up", float(found.cost[0]), spent, float(found.seconds[0]) - spent)
 
     def close(self) -> None:
-        """Nothing to end here."""
+        """Do nothing: there is no process to end."""
 
 
 # --- on the classifier ------------------------------------------------------------------------------------------------
 
 
 class Treecf:
-    """treecf's exact search, with its warm start: weighted l1 in units of the range plus λ0 per feature, within the range.
+    """The exact search of treecf, with its warm start.
 
-    A move ends at the number of its cell that is nearest to x0, not at a training value. There is no setting for that. So
-    its costs are compared with the costs of this engine for the same landings.
+    It minimizes the same cost as fcca within the same range: λ0 per changed feature plus the distance in units of the range.
+    But a move ends at the value of its cell that is nearest to x0, not at a training value, and no option changes this. So
+    its costs are compared with the costs of fcca for the same landings.
     """
 
     name, module = "treecf", "treecf"
@@ -278,7 +279,7 @@ class Treecf:
         self.explainer = treecf.Explainer(case.estimator, normalizers=width / PROBLEM.lambda1, constraints=box)
 
     def target(self, own_class: int) -> Any:
-        """Return the side of the raw score for the other class. For a forest, the score is the probability of class 1."""
+        """Return the range of the raw score for the other class. For a forest, the score is the probability of class 1."""
         is_boosted = isinstance(self.case.estimator, GradientBoostingClassifier)
         # Two probabilities that sum to 1 differ by the margin if each is half the margin away from 1/2.
         middle, step = (0.0, PROBLEM.margin) if is_boosted else (0.5, PROBLEM.margin / 2)
@@ -310,7 +311,7 @@ class Treecf:
         return Answer("proven" if found.proof == "optimal" else "given up", cost, spent, build)
 
     def close(self) -> None:
-        """Nothing to end here."""
+        """Do nothing: there is no process to end."""
 
 
 PEERS: tuple[Any, ...] = (Gurobi, Highs, CpSat, Treecf)

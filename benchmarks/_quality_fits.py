@@ -1,4 +1,4 @@
-"""One fit of the quality benchmark: what a method is, what it returns, and how it is measured."""
+"""One fit of the quality benchmark: the method, its result and its measures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MEASURES = {"accuracy": 1, "balanced accuracy": 1, "AUC": 1, "log-loss": -1}
 
 @dataclass
 class Fitted:
-    """Probabilities and figures of a fitted method; None if a figure does not exist."""
+    """Probabilities and figures of a fitted method. A figure that does not apply to the method is None."""
 
     probability: Floats
     seconds: float
@@ -42,7 +42,7 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Method:
-    """A way to classify. ``fit`` takes a split and a time limit in seconds."""
+    """A classification method. ``fit`` gets a split and a time limit in seconds."""
 
     name: str
     group: str
@@ -56,7 +56,7 @@ class Method:
 
     @property
     def missing(self) -> str:
-        """Reason why the method is skipped; empty if it is not."""
+        """Reason why the method is skipped; empty if it can be run."""
         if importlib.util.find_spec(self.library[0]) is None:
             return f"{self.library[1]} is not installed (pip install 'fcca[bench]')"
         return ""
@@ -78,7 +78,7 @@ def digest(files: tuple[Path, ...]) -> str:
 
 
 class Timer:
-    """CPU seconds of this process within ``with``."""
+    """CPU seconds of this process within a ``with`` block."""
 
     seconds = 0.0
 
@@ -92,7 +92,10 @@ def timed() -> Iterator[Timer]:
 
 
 def leaf_probability(leaf: NDArray[Any], y: Integers, leaf_test: NDArray[Any], n_classes: int) -> Floats:
-    """Compute the class shares of the training rows in each held-out row's leaf, (w + ½) / (n + K/2)."""
+    """Compute the smoothed class probabilities of each held-out row's leaf, (w + ½) / (n + K/2).
+
+    n is the number of training rows in the leaf, w the number of them in the class, and K the number of classes.
+    """
     known, position = np.unique(np.concatenate([leaf, leaf_test]), return_inverse=True)
     weight = np.full((len(known), n_classes), SMOOTHING)
     np.add.at(weight, (position[: len(leaf)], y), 1.0)

@@ -31,22 +31,22 @@ TEACHER_SECONDS = 10.0
 
 
 def optimal_tree(**settings: Any) -> OptimalTreeClassifier:
-    """The tree at its defaults but for the settings."""
+    """Create an optimal tree with default parameters, except for the given settings."""
     return OptimalTreeClassifier(time_limit=TREE_SECONDS, **settings)
 
 
 def default_classifier() -> FCCAClassifier:
-    """Make ``FCCAClassifier()`` with time limits on its searches."""
+    """Create ``FCCAClassifier()`` with time limits on its searches."""
     return FCCAClassifier(FCCADiscretizer(time_limit=SEARCH_SECONDS), optimal_tree())
 
 
 def paper_classifier() -> FCCAClassifier:
-    """The paper's settings."""
+    """Create the classifier with the paper's settings."""
     return FCCAClassifier(preset="paper")
 
 
 def taught_classifier(black_box: Any) -> FCCAClassifier:
-    """The default with another black box."""
+    """Create the default classifier with another black box."""
     return FCCAClassifier(FCCADiscretizer(black_box, time_limit=TEACHER_SECONDS), optimal_tree())
 
 
@@ -54,7 +54,7 @@ def taught_classifier(black_box: Any) -> FCCAClassifier:
 
 
 class Default(NamedTuple):
-    """The default classifier of a split, with the CPU seconds of its fit and of what comes before the tree."""
+    """The default classifier of a split, with the CPU seconds of its fit and of the steps before the tree."""
 
     classifier: FCCAClassifier
     seconds: float
@@ -63,7 +63,7 @@ class Default(NamedTuple):
 
 @lru_cache(maxsize=1)
 def fitted_default(table: str, seed: int) -> Default:
-    """Fit once per split: other methods use the same thresholds."""
+    """Fit the default classifier once per split, because other methods use the same thresholds."""
     split, tree_seconds = split_of(table, seed), 0.0
     grow = FCCAClassifier.grow
 
@@ -80,13 +80,13 @@ def fitted_default(table: str, seed: int) -> Default:
 
 
 def fit_default(split: Split, limit: float) -> Fitted:
-    """``FCCAClassifier()``."""
+    """Fit ``FCCAClassifier()``."""
     found = fitted_default(split.table, split.seed)
     return classifier_fitted(split, found.classifier, found.seconds)
 
 
 def classifier_fitted(split: Split, classifier: FCCAClassifier, seconds: float) -> Fitted:
-    """A fitted classifier with its black box."""
+    """Collect the results of a fitted classifier and its black box."""
     leaf, leaf_test = classifier.apply(split.X), classifier.apply(split.X_test)
     return Fitted(
         leaf_probability(leaf, split.y, leaf_test, split.n_classes),
@@ -100,12 +100,12 @@ def classifier_fitted(split: Split, classifier: FCCAClassifier, seconds: float) 
 
 
 def n_conditions(tree: OptimalTreeClassifier) -> int:
-    """Distinct conditions of a tree on binary columns."""
+    """Count the distinct conditions of a tree on binary columns."""
     return len(np.unique(tree.tree_.feature[tree.tree_.feature >= 0]))
 
 
 def fit_classifier(make: Callable[[], FCCAClassifier]) -> Callable[[Split, float], Fitted]:
-    """Black box, thresholds and tree."""
+    """Return a function that fits a classifier: black box, thresholds and tree."""
 
     def fit(split: Split, limit: float) -> Fitted:
         with timed() as timer:
@@ -123,11 +123,11 @@ def tree_on(split: Split, table: ThresholdTable, seconds: float, *, of_labels: b
     split : Split
     table : ThresholdTable
     seconds : float
-        CPU seconds that the conditions took.
+        CPU seconds to find the conditions.
     of_labels : bool
         True fits the tree to the labels, False to the class probabilities of the default's black box.
     **settings
-        Of the tree.
+        Parameters of the tree.
     """
     discretizer = fitted_default(split.table, split.seed).classifier.discretizer_
     probability = None if of_labels else discretizer.estimator_.predict_proba(split.X)
@@ -146,7 +146,7 @@ def tree_on(split: Split, table: ThresholdTable, seconds: float, *, of_labels: b
 
 
 def other_tree(**settings: Any) -> Callable[[Split, float], Fitted]:
-    """The default's thresholds with other settings of :func:`tree_on`."""
+    """Return a function that fits a tree on the thresholds of the default, with other settings of :func:`tree_on`."""
 
     def fit(split: Split, limit: float) -> Fitted:
         found = fitted_default(split.table, split.seed)
@@ -156,14 +156,14 @@ def other_tree(**settings: Any) -> Callable[[Split, float], Fitted]:
 
 
 def fit_deciles(split: Split, limit: float) -> Fitted:
-    """The default tree on the deciles of every column."""
+    """Fit the default tree on the deciles of every column."""
     with timed() as timer:
         table = decile_table(split.X)
     return tree_on(split, table, timer.seconds)
 
 
 def decile_table(X: pd.DataFrame) -> ThresholdTable:
-    """Conditions at the deciles of every number, one per category, and one where values are missing."""
+    """Build conditions at the deciles of every numeric column, one per category, and one for missing values."""
     conditions: list[tuple[str, Any]] = []
     for name, column in X.items():
         present = column.dropna()
@@ -179,7 +179,7 @@ def decile_table(X: pd.DataFrame) -> ThresholdTable:
 
 
 def fit_gtre(split: Split, limit: float) -> Fitted:
-    """The default tree on as many of GTRE's thresholds as the default has, the most important first.
+    """Fit the default tree on the most important thresholds of GTRE, the same number as the default has.
 
     The reference ensemble is the default's black box. Its fit is not part of the seconds.
     """
@@ -193,12 +193,12 @@ def fit_gtre(split: Split, limit: float) -> Fitted:
 
 
 def taught(make: Callable[[], Any]) -> Callable[[Split, float], Fitted]:
-    """The default tree on the thresholds of a black box that a user brings."""
+    """Return a function that fits the default tree on the thresholds of another black box."""
     return fit_classifier(lambda: taught_classifier(make()))
 
 
 def package_files() -> tuple[Path, ...]:
-    """Files of fcca that decide its trees."""
+    """List the files of fcca on which its trees depend."""
     return (*sorted(Path(fcca.__file__).parent.rglob("*.py")), Path(_core.__file__))
 
 

@@ -1,4 +1,4 @@
-"""Baselines and ceilings of the quality benchmark."""
+"""Other methods in the quality benchmark: small trees as baselines, and black boxes as an upper benchmark."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EBM_BAGS = 2
 
 
 def cart(**settings: Any) -> Callable[[Split, float], Fitted]:
-    """CART with these settings."""
+    """Return a function that fits CART with these settings."""
 
     def fit(split: Split, limit: float) -> Fitted:
         X, _ = split.encoded
@@ -40,7 +40,7 @@ def cart(**settings: Any) -> Callable[[Split, float], Fitted]:
 
 
 def cart_fitted(split: Split, tree: DecisionTreeClassifier, seconds: float) -> Fitted:
-    """A tree of scikit-learn on the encoded rows."""
+    """Collect the results of a fitted scikit-learn tree on the encoded rows."""
     X, X_test = split.encoded
     inner = tree.tree_.children_left >= 0
     conditions = set(zip(tree.tree_.feature[inner].tolist(), tree.tree_.threshold[inner].tolist(), strict=True))
@@ -49,7 +49,7 @@ def cart_fitted(split: Split, tree: DecisionTreeClassifier, seconds: float) -> F
 
 
 def fit_pruned(split: Split, limit: float) -> Fitted:
-    """CART with the cost-complexity penalty of best accuracy in 5-fold cross-validation."""
+    """Fit CART with the cost-complexity penalty that has the highest accuracy in 5-fold cross-validation."""
     (X, _), tree = split.encoded, DecisionTreeClassifier(random_state=SEED)
     with timed() as timer:
         alphas = np.unique(np.maximum(tree.cost_complexity_pruning_path(X, split.y).ccp_alphas, 0.0))
@@ -62,7 +62,7 @@ def fit_pruned(split: Split, limit: float) -> Fitted:
 
 
 def fit_pycontree(split: Split, limit: float) -> Fitted:
-    """The optimal tree of depth 3 on the numbers themselves, with the paper's penalty per leaf."""
+    """Fit the optimal tree of depth 3 on the encoded rows, with the paper's cost per leaf."""
     from pycontree import ConTree
 
     X, X_test = split.encoded
@@ -88,7 +88,7 @@ def fit_pycontree(split: Split, limit: float) -> Fitted:
 
 
 def _contree_paths(node: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    """Conditions on the way to each leaf: feature, cut, and whether it goes left."""
+    """Yield the path to each leaf: feature, cut, and whether the path goes left."""
     if node.is_leaf_node():
         yield path
         return
@@ -98,7 +98,7 @@ def _contree_paths(node: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, ...]
 
 
 def fit_licketysplit(split: Split, limit: float) -> Fitted:
-    """LicketySPLIT with its default penalty per leaf, on all thresholds that its binarizer guesses."""
+    """Fit LicketySPLIT with its default cost per leaf, on all thresholds of its binarizer."""
     from licketysplit import LicketySPLITClassifier, ThresholdGuessBinarizer
 
     X, X_test = split.encoded
@@ -119,7 +119,7 @@ def fit_licketysplit(split: Split, limit: float) -> Fitted:
 
 
 def fit_figs(split: Split, limit: float) -> Fitted:
-    """A sum of trees with as many splits as a tree of eight leaves."""
+    """Fit FIGS, a sum of trees, with seven splits, the number of splits of a tree with eight leaves."""
     from imodels import FIGSClassifier
 
     X, X_test = split.encoded
@@ -135,7 +135,7 @@ def fit_figs(split: Split, limit: float) -> Fitted:
 
 
 def _nodes(node: Any) -> Iterator[Any]:
-    """A node of FIGS and all below."""
+    """Yield a node of FIGS and all nodes below it."""
     yield node
     if node.left is not None:
         yield from _nodes(node.left)
@@ -146,26 +146,26 @@ def _nodes(node: Any) -> Iterator[Any]:
 
 
 def random_forest() -> Any:
-    """Default random forest."""
+    """Create a random forest with default parameters."""
     return RandomForestClassifier(random_state=SEED, n_jobs=1)
 
 
 def xgboost() -> Any:
-    """Default XGBoost."""
+    """Create an XGBoost classifier with default parameters."""
     from xgboost import XGBClassifier
 
     return XGBClassifier(random_state=SEED, n_jobs=1)
 
 
 def lightgbm() -> Any:
-    """Default LightGBM."""
+    """Create a LightGBM classifier with default parameters."""
     from lightgbm import LGBMClassifier
 
     return LGBMClassifier(random_state=SEED, n_jobs=1, verbose=-1)
 
 
 def ceiling(make: Callable[[], Any]) -> Callable[[Split, float], Fitted]:
-    """A black box on the encoded rows."""
+    """Return a function that fits a black box on the encoded rows."""
 
     def fit(split: Split, limit: float) -> Fitted:
         X, X_test = split.encoded
@@ -177,7 +177,7 @@ def ceiling(make: Callable[[], Any]) -> Callable[[Split, float], Fitted]:
 
 
 def ebm() -> Any:
-    """EBM with fewer bags than its default of 14, which takes minutes per fit."""
+    """Create an EBM with fewer outer bags than its default of 14, which takes minutes per fit."""
     from interpret.glassbox import ExplainableBoostingClassifier
 
     return ExplainableBoostingClassifier(outer_bags=EBM_BAGS, random_state=SEED, n_jobs=1)

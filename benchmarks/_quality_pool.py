@@ -55,7 +55,7 @@ def serve(pipe: Connection) -> None:
 
 
 class Worker:
-    """A process with a cell to work on."""
+    """A process, and the cell whose methods it fits."""
 
     def __init__(self, limit: float) -> None:
         self.limit = limit
@@ -72,7 +72,7 @@ class Worker:
         other.close()
 
     def take(self, cell: Cell) -> None:
-        """Begin with the methods of a cell."""
+        """Start with the methods of a cell."""
         self.cell, self.left = cell, deque(cell.methods)
         self.next()
 
@@ -103,7 +103,7 @@ class Worker:
         return None
 
     def restart(self) -> None:
-        """End the process and start another."""
+        """End the process and start a new one."""
         self.close()
         self._start()
 

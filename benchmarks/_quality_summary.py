@@ -31,7 +31,10 @@ class Interval(NamedTuple):
 
     @classmethod
     def corrected(cls, differences: Sequence[float], n_held_out: float, n_training: float) -> Interval:
-        """Compute Nadeau and Bengio's interval. Splits share rows, so 1/J becomes 1/J + held-out / training rows."""
+        """Compute the interval of Nadeau and Bengio.
+
+        The J splits share training rows, so 1/J in the variance becomes 1/J + held-out rows / training rows.
+        """
         n = len(differences)
         if n < 2:
             return cls(float(np.mean(differences)), np.nan)
@@ -51,7 +54,7 @@ class Interval(NamedTuple):
 
 
 def report(outcomes: Sequence[Outcome], half: str) -> None:
-    """Print and record everything about the tables of one half."""
+    """Print and record all results for the odd or the even tables."""
     keep_fits(outcomes, half)
     frame = pd.DataFrame([one for one in outcomes if one["status"] == DONE])
     if frame.empty:
@@ -96,12 +99,12 @@ def keep_fits(outcomes: Sequence[Outcome], half: str) -> None:
 
 
 def table_means(frame: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Means over the splits, one row per table and one column per method."""
+    """Compute means over the splits, with one row per table and one column per method."""
     return frame.pivot_table(measure, "table", "method", aggfunc="mean", dropna=False)
 
 
 def keep_means(frame: pd.DataFrame, methods: Sequence[str], half: str) -> None:
-    """Means over the tables of the means over the splits."""
+    """Record the means: over the splits of each table, then over the tables."""
     means = {measure: table_means(frame, measure).mean() for measure in SHOWN}
     lines = []
     for name in methods:
@@ -121,7 +124,7 @@ def _rounded(value: float) -> float | None:
 
 
 def keep_ranks(frame: pd.DataFrame, methods: Sequence[str], half: str) -> None:
-    """Mean ranks over the tables; a method without a result on a table shares its last rank."""
+    """Record the mean ranks over the tables. A method without a result shares the last rank on that table."""
     ranks = {}
     for measure, direction in MEASURES.items():
         means = direction * table_means(frame, measure)
@@ -133,7 +136,7 @@ def keep_ranks(frame: pd.DataFrame, methods: Sequence[str], half: str) -> None:
 
 
 def paired_differences(frame: pd.DataFrame, others: Sequence[str], measure: str) -> dict[tuple[str, str], Interval]:
-    """The default minus each other method, by method and table, on the splits that both have."""
+    """Compute the default minus each other method, by method and table, on the splits that both have."""
     values = frame.pivot_table(measure, ["table", "split"], "method")
     sizes = frame.groupby("table")[["held-out rows", "rows"]].mean()
     found = {}
@@ -145,7 +148,7 @@ def paired_differences(frame: pd.DataFrame, others: Sequence[str], measure: str)
 
 
 def keep_differences(intervals: dict[str, dict[tuple[str, str], Interval]], others: Sequence[str], half: str) -> None:
-    """Counts of tables by method, then every table with its interval."""
+    """Record how many tables are better or worse by method, then the interval of every table."""
     for measure, direction in MEASURES.items():
         lines, found = [], intervals[measure]
         for name in others:
@@ -191,7 +194,7 @@ def keep_tables(frame: pd.DataFrame, intervals: dict[str, dict[tuple[str, str], 
 
 
 def too_far_behind(intervals: dict[str, dict[tuple[str, str], Interval]], table: str) -> list[str]:
-    """Measures in which the default is behind CART of depth 3 by more than the bar allows."""
+    """Return the measures in which the default is worse than CART of depth 3 by more than the bar allows."""
     return [
         measure
         for measure, bar in BARS.items()
@@ -213,7 +216,7 @@ def mean_gains(intervals: dict[str, dict[tuple[str, str], Interval]], name: str)
 
 
 def verdicts(frame: pd.DataFrame, intervals: dict[str, dict[tuple[str, str], Interval]], half: str) -> list[str]:
-    """One line per bar."""
+    """Return one line per bar."""
     lines = []
     carts = [gains for name in SMALL_CARTS if (gains := mean_gains(intervals, name))]
     if carts:
@@ -241,7 +244,7 @@ def verdicts(frame: pd.DataFrame, intervals: dict[str, dict[tuple[str, str], Int
 
 
 def common_means(frame: pd.DataFrame, name: str, figure: str) -> tuple[float, float]:
-    """Means of the default and of another method over the tables, on the splits that both have."""
+    """Compute the means of the default and of another method, on the splits that both have."""
     values = frame.pivot_table(figure, ["table", "split"], "method")[[DEFAULT, name]].dropna()
     means = values.groupby(level="table").mean().mean()
     return float(means[DEFAULT]), float(means[name])

@@ -108,7 +108,7 @@ def _as_read(column: pd.Series) -> pd.Series:
 
 
 def readable(names: Sequence[str]) -> list[str]:
-    """List the tables that hold classes, and print which are left out."""
+    """List the tables with class labels, and print which tables are left out."""
     found = []
     for name in names:
         try:
@@ -134,7 +134,7 @@ class Split:
 
     @cached_property
     def encoded(self) -> tuple[Floats, Floats]:
-        """Training and held-out rows as numbers: a 0/1 column per category, and medians for missing numbers."""
+        """Training and held-out rows as numbers, with a 0/1 column per category and medians for missing numbers."""
         encoder = make_column_transformer(
             (OneHotEncoder(sparse_output=False, handle_unknown="ignore"), make_column_selector(dtype_include=object)),
             (SimpleImputer(strategy="median"), make_column_selector(dtype_include=np.number)),
@@ -144,7 +144,7 @@ class Split:
 
 @lru_cache(maxsize=1)
 def split_of(name: str, seed: int) -> Split:
-    """Make a stratified 70/30 split, without held-out rows whose categories the training rows lack."""
+    """Make a stratified 70/30 split. Held-out rows with a category that no training row has are left out."""
     X, y = load_table(name)
     classes, codes = np.unique(y, return_inverse=True)
     training, held_out = train_test_split(np.arange(len(y)), test_size=TEST_SIZE, stratify=codes, random_state=seed)

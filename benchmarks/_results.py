@@ -41,11 +41,11 @@ _record: _Record | None = None
 
 
 def row(table: str, /, **figures: Any) -> None:
-    """Keep one line of a table.
+    """Record one line of a table.
 
-    A column named "times faster", or "times faster than X", is the ratio of the time of the line's ``who``, or of X, to the
-    time of fcca. Below 1, the documentation says that fcca is slower. If it is a lower bound, "is at least" or "is at least
-    than X" is true.
+    A column named "times faster" is the time of the program in the column ``who``, divided by the time of fcca. A column
+    named "times faster than X" is the same ratio for the program X. Below 1, the documentation says that fcca is slower. If
+    the ratio is a lower bound, the column "is at least" or "is at least than X" is true.
     """
     _tables.setdefault(table, []).append({name: plain(value) for name, value in figures.items()})
     if _record is not None:
@@ -59,7 +59,7 @@ def short(who: str, text: str) -> None:
 
 
 def skipped(text: str) -> None:
-    """Print what is left out and why."""
+    """Print which part is left out, and why."""
     print(f"{SKIPPED} {text}", flush=True)
 
 
@@ -95,7 +95,7 @@ def recorded(main: Callable[[], None]) -> None:
 
 
 class _Record:
-    """The file of one run."""
+    """The JSON file with the record of one run."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.kept = path, _Kept(sys.stdout, lambda: self.write(RUNNING))
@@ -164,7 +164,7 @@ class _Kept(io.TextIOBase):
 
 
 def verdicts(text: str) -> list[dict[str, Any]]:
-    """The lines that begin with PASS or MISS, with the indented lines below each."""
+    """Return the lines that begin with PASS or MISS, each with the indented lines below it."""
     found: list[dict[str, Any]] = []
     for line in text.splitlines():
         if line.startswith(("PASS", "MISS")):

@@ -1,4 +1,4 @@
-"""Three ways to choose k thresholds of a table: inconsistency, time to the proof, and the accuracy of the tree on them."""
+"""Compare three ways to choose k thresholds: inconsistency, time to the proof, and accuracy of the tree."""
 
 from __future__ import annotations
 
@@ -42,7 +42,11 @@ class Fold(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """One data set, fold and k. ``wrong`` and ``counts`` are by way: training rows and summed counts of the chosen."""
+    """One data set, fold and k.
+
+    For each way of choosing, ``wrong`` is the number of training rows without the most frequent label of their group, and
+    ``counts`` is the sum of the counts of the chosen conditions.
+    """
 
     data: str
     fold: int
@@ -62,7 +66,7 @@ class Cell(NamedTuple):
 
     @property
     def contradiction(self) -> str:
-        """A result that contradicts the search; empty if there is none."""
+        """Description of a result that contradicts the search; empty if there is none."""
         here = f"{self.data}, fold {self.fold}, k = {self.k}"
         best, counted = self.wrong["optimal"], self.counts["optimal"]
         for way in ("frequency", "greedy"):
@@ -89,7 +93,7 @@ class Timed(NamedTuple):
 
 
 def folds(name: str, n: int) -> Iterator[Fold]:
-    """The first n folds of a data set with the paper's thresholds at Q = 0."""
+    """Yield the first n folds of a data set, with the paper's thresholds at Q = 0."""
     data = load_paper_data(name)
     for number, (training, held_out) in enumerate(data.folds()[:n], start=1):
         X, y = data.X[training], data.y[training]
@@ -105,13 +109,16 @@ def wrong_rows(B: NDArray[np.int8], y: NDArray[np.int64], chosen: Positions) -> 
 
 
 def by_frequency(table: ThresholdTable) -> list[int]:
-    """All conditions, the most frequent first; ties by position."""
+    """Return all conditions, the most frequent first. Ties are ordered by position."""
     order: list[int] = np.argsort(-table.count, kind="stable").tolist()
     return order
 
 
 def greedily(table: ThresholdTable, rows: Rows, n: int) -> list[int]:
-    """Add the condition that lowers the inconsistency most, n times; ties by count, then by position."""
+    """Choose n conditions greedily: always add the one that lowers the inconsistency most.
+
+    Ties go to the higher count, then to the first position.
+    """
     B = table.binarize(rows.X)
     chosen: list[int] = []
     while len(chosen) < min(n, len(table)):
@@ -137,7 +144,7 @@ def tree_accuracies(table: ThresholdTable, training: Rows, chosen: Positions, *o
 
 
 def cells(fold: Fold, ks: Sequence[int], limit_of: dict[int, float]) -> Iterator[Cell]:
-    """One cell for every k."""
+    """Yield one cell for every k."""
     table, rows = fold.table, fold.training
     B = table.binarize(rows.X)
     frequent, greedy = by_frequency(table), greedily(table, rows, max(ks))
@@ -173,7 +180,7 @@ def over_time(fold: Fold, ks: Sequence[int], limits: Sequence[float]) -> Iterato
 
 
 def sources(data: PaperData) -> Iterator[tuple[str, ThresholdTable, Rows]]:
-    """Thresholds that do not come from counterfactuals, on the first fold."""
+    """Yield thresholds that do not come from counterfactuals, for the first fold."""
     training = data.folds()[0][0]
     rows = Rows(data.X[training], data.y[training])
     yield "GTRE", GTREDiscretizer(paper_target()).fit(*rows).thresholds_, rows
@@ -189,7 +196,10 @@ def sources(data: PaperData) -> Iterator[tuple[str, ThresholdTable, Rows]]:
 
 
 def from_source(table: ThresholdTable, rows: Rows, k: int, limit: float) -> dict[str, Any]:
-    """Compute the inconsistency of each way, and the proof. Equal counts allow no choice by frequency."""
+    """Compute the inconsistency of each way of choosing, and the proof.
+
+    If all counts are equal, there is no choice by frequency.
+    """
     B = table.binarize(rows.X)
     found, seconds = searched(table, rows, k, limit)
     counted = np.ptp(table.count) > 0
@@ -213,14 +223,14 @@ class Interval(NamedTuple):
 
     @classmethod
     def of(cls, differences: Sequence[float]) -> Interval:
-        """Over the folds."""
+        """Compute the interval from one difference per fold."""
         n = len(differences)
         half = stats.t.ppf(0.975, n - 1) * np.std(differences, ddof=1) / np.sqrt(n) if n > 1 else np.nan
         return cls(float(np.mean(differences)), float(half))
 
     @property
     def verdict(self) -> str:
-        """Better or worse if the interval excludes zero."""
+        """``"better"`` or ``"worse"`` if the interval excludes zero, otherwise empty."""
         if self.mean - self.half > 0:
             return "better"
         return "worse" if self.mean + self.half < 0 else ""

@@ -1,7 +1,7 @@
 """Run all comparisons, each in a separate process, because highspy and ortools cannot be imported together.
 
-A script that fails or exceeds its time limit is stopped and named. Its results so far are kept, and the other scripts still
-run.
+A script that fails or exceeds its time limit is stopped and reported. Its results so far are kept, and the other scripts
+still run.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ class Size:
 
 @dataclass(frozen=True)
 class Script:
-    """One comparison in two sizes. ``quick`` is None if no part of it is quick enough. It requires ``program``."""
+    """One comparison in two sizes.
+
+    ``quick`` is None if no part of it is quick enough. ``program`` is a program that must be installed.
+    """
 
     name: str
     bench: Size
@@ -140,7 +143,7 @@ def run_all(scripts: Sequence[Script], quick: bool, folder: Path, say: Callable[
 
 
 def run_one(script: Script, size: Size, command: str, folder: Path, say: Callable[[str], None]) -> Outcome:
-    """Run one script. If its record is not empty, it replaces an earlier one."""
+    """Run one script. Its record replaces an earlier record, unless it is empty."""
     if size.limit == 0:
         reason = "the time for the whole run was up before its turn"
         return Outcome(script.name, command, "timeout", reason, 0.0, 0.0, today())
@@ -184,7 +187,7 @@ def left_out(script: Script, command: str) -> Outcome:
 
 
 def today() -> str:
-    """The date."""
+    """Return the current date in UTC."""
     return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
@@ -210,7 +213,7 @@ def kept(new: Path, path: Path, ended: Ended, limit: float) -> dict[str, Any] | 
 
 
 def judged(ended: Ended, limit: float, record: Mapping[str, Any] | None) -> tuple[str, str]:
-    """Outcome and reason."""
+    """Return the outcome of a script, and the reason if it is not done."""
     n_lines = sum(map(len, record["tables"].values())) if record else 0
     if ended.code is None:
         return "timeout", f"ended after {limit:g} s, its limit in the suite; {n_lines} lines of its tables are kept"
@@ -270,7 +273,7 @@ def followed(arguments: Sequence[str], limit: float, say: Callable[[str], None],
 
 
 def read_lines(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
-    """Put every line into the queue, and None after the last."""
+    """Put every line into the queue, and None after the last line."""
     assert process.stdout is not None
     for line in process.stdout:
         lines.put(line.rstrip("\n"))
@@ -278,7 +281,7 @@ def read_lines(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -
 
 
 def end_group(process: subprocess.Popen[str]) -> None:
-    """Stop a process and its child processes, first by a request and then by force."""
+    """Stop a process and its child processes: first ask them to end, then kill them."""
     if not hasattr(os, "killpg"):
         process.kill()
     for sign in (signal.SIGTERM, signal.SIGKILL) if hasattr(os, "killpg") else ():
@@ -298,13 +301,13 @@ def cpu_of_children() -> float:
 
 
 def clock(seconds: float) -> str:
-    """Minutes and seconds."""
+    """Format seconds as minutes and seconds."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes}:{rest:02d}"
 
 
 def outcome_text(outcome: Outcome) -> str:
-    """One line."""
+    """Describe the outcome of a script in one line."""
     if outcome.outcome == "skipped":
         return f"{outcome.name}: skipped, {outcome.reason}"
     text = f"{outcome.name}: {outcome.outcome} in {clock(outcome.seconds)}, {outcome.met} bars met, {outcome.missed} missed"

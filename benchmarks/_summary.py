@@ -1,7 +1,7 @@
 """Summary of the records of a run: how many times faster than each peer fcca is, and in which cases it is not.
 
-``python -m benchmarks`` prints it and writes it as ``summary.json``, from which the documentation builds its first table.
-Nothing here measures or imports fcca.
+``python -m benchmarks`` prints the summary and writes it to ``summary.json``. The documentation builds its first table from
+this file. This module neither measures nor imports fcca.
 """
 
 from __future__ import annotations
@@ -100,13 +100,13 @@ def cases(record: Record) -> Iterator[Case]:
 
 
 def where_of(line: Mapping[str, Any]) -> str:
-    """The case that a line is about."""
+    """Return the name of the case in a line, such as its data set, model and depth."""
     words = [str(line[name]) for name in WHERE if name in line and name != "depth"]
     return ", ".join([*words, *([f"depth {line['depth']}"] if "depth" in line else [])])
 
 
 def ratio_text(ratio: float) -> str:
-    """With two digits at least."""
+    """Format a ratio with at least two digits."""
     return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
 
 
@@ -122,7 +122,10 @@ class Spread:
 
     @property
     def median_text(self) -> str:
-        """The median. A lower bound above it does not change it, but one below may hide a larger ratio."""
+        """The median, marked ≥ if a ratio at or below it is only a lower bound.
+
+        The true ratio of such a case may be larger, and so may the true median.
+        """
         is_bound = any(case.is_at_least and case.ratio <= self.median for case in self.cases)
         return ("≥ " if is_bound else "") + ratio_text(self.median)
 
@@ -143,7 +146,7 @@ class Spread:
 
 
 def peer_line(peer: Peer, records: Mapping[str, Record], outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """All about one peer, as it is written to ``summary.json``."""
+    """Build the entry of one peer in ``summary.json``."""
     found = tuple(case for record in records.values() for case in cases(record) if is_about(peer, case.whom))
     spread = Spread(found)
     compared = []
@@ -167,7 +170,7 @@ def peer_line(peer: Peer, records: Mapping[str, Record], outcomes: Sequence[Mapp
 
 
 def is_about(peer: Peer, text: str) -> bool:
-    """Whether a text names the peer."""
+    """Return True if a text contains the name of the peer."""
     return any(word in text.lower() for word in peer.words)
 
 
@@ -182,7 +185,7 @@ def slower_text(case: Case) -> str:
 
 
 def where_not(peer: Peer, found: Sequence[Case], records: Mapping[str, Record]) -> list[str]:
-    """List the cases in which the peer is faster or better otherwise, and the missed bars that name it."""
+    """List the cases in which the peer is faster, its other advantages, and the missed bars that name it."""
     texts = [slower_text(case) for case in sorted(found, key=lambda case: case.ratio) if case.ratio < 1]
     for record in records.values():
         texts += [one["text"] for one in record.get("shortfalls", ()) if is_about(peer, one["who"])]
@@ -225,7 +228,7 @@ def summary(
 
 
 def where_not_texts(line: Mapping[str, Any]) -> list[str]:
-    """Return the entries of the column. It is never "nowhere" if nothing was measured."""
+    """Return the entries of the column "where not". If nothing was measured, it does not say "nowhere"."""
     reasons = [f"{NOT_ALL if line['cases'] else NOT_MEASURED} {text}" for text in line["not measured"]]
     if line["where not"] or reasons:
         return [*line["where not"], *reasons]
@@ -233,7 +236,7 @@ def where_not_texts(line: Mapping[str, Any]) -> list[str]:
 
 
 def run_text(found: Mapping[str, Any]) -> str:
-    """When, where, how long."""
+    """Describe the date, the machine and the duration of a run."""
     machine = found["machine"]
     minutes, seconds = divmod(round(found["seconds"]), 60)
     return (
@@ -244,7 +247,7 @@ def run_text(found: Mapping[str, Any]) -> str:
 
 
 def as_text(found: Mapping[str, Any], width: int = WIDTH) -> str:
-    """For a terminal."""
+    """Format the summary for a terminal."""
     lines = ["How many times faster fcca is, and where not", *textwrap.wrap(run_text(found), width)]
     lines += textwrap.wrap(", ".join(f"{name} {version}" for name, version in found["versions"].items()), width)
     lines += ["", f"{'compared with':<34}{'median':>12}   {'range':<26}{'cases':>5}", "─" * width]
@@ -266,7 +269,7 @@ def as_text(found: Mapping[str, Any], width: int = WIDTH) -> str:
 
 
 def outcome_lines(outcomes: Sequence[Mapping[str, Any]], width: int = WIDTH) -> list[str]:
-    """One line per script."""
+    """Return one line per script."""
     lines = []
     for one in outcomes:
         times = f"{one['seconds']:>6.0f} s ({one['cpu_seconds']:.0f} s of a core)"

@@ -1,12 +1,12 @@
-"""The authors' code and fcca: seconds to fit the whole discretizer on the first fold of the paper's data, one thread.
+"""Compare the authors' code with fcca: seconds to fit the whole discretizer on the first fold of the paper's data.
 
 Run: python benchmarks/authors.py [--quick] [--data NAME …] [--rows N] [--json FILE]      (--quick: boston alone)
 
 The authors' code is SupervisedDiscretization 0.0.7 from PyPI, with Gurobi, whose bundled licence is enough. It was written
-for pandas before 3. So it gets columns named 0, 1, …, which it also finds by position. Its last step, the merging of
-thresholds, is left out (``compress=False``), so its time is a little too short. Both scale the same raw rows, fit the same
-gradient boosting of 100 stumps, and explain the same rows. *added* is the time without the fit of the target. *paper* is the
-time that the paper reports for one fold, on its authors' machine.
+for versions of pandas before 3, and runs if the columns are named 0, 1, …. Its last step, the merging of thresholds, is left
+out (``compress=False``), so its time is a little too short. Both programs use one thread, scale the same raw rows, fit the
+same gradient boosting with 100 stumps, and explain the same rows. *added* is the time without the fit of the target. *paper*
+is the time that the paper reports for one fold, on its authors' machine.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ BAR = 1.0
 
 
 class Measured(NamedTuple):
-    """One fit: its seconds, the seconds of the target's fit in it, and the number of explained rows."""
+    """One fit: its seconds, the part of them for the target's fit, and the number of explained rows."""
 
     seconds: float
     target_seconds: float
@@ -52,7 +52,7 @@ class Measured(NamedTuple):
 
 
 class TimedTarget:
-    """Sums the seconds of the target's fit."""
+    """The paper's target model, and the total seconds of its fits."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -69,7 +69,7 @@ class TimedTarget:
 
 
 def fit_theirs(X: pd.DataFrame, y: pd.Series, p1: float) -> Measured:
-    """Their whole fit."""
+    """Measure the whole fit of the authors' code."""
     import gurobipy
     from SupervisedDiscretization.discretizer import FCCA
 
@@ -124,9 +124,9 @@ def run(name: str, n_rows: int | None) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="boston alone")
+    parser.add_argument("--quick", action="store_true", help="use only boston")
     parser.add_argument("--data", nargs="+", choices=[*PAPER_P1, BREAST_CANCER])
-    parser.add_argument("--rows", type=int, help="number of training rows to draw (all)")
+    parser.add_argument("--rows", type=int, help="number of training rows to draw (default: all)")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConstantFeatureWarning)
     theirs = _results.is_installed("SupervisedDiscretization", "the authors' SupervisedDiscretization")

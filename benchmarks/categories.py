@@ -2,11 +2,11 @@
 
 Run: python benchmarks/categories.py [--data NAME …] [--rows N] [--trees] [--json FILE]
 
-The paper's black box, 100 boosted stumps, on at most --rows rows, drawn with a fixed seed; scale "range". Per table and
-distance: the distance itself, thresholds on columns of categories and all thresholds, the share of all crossings that are on
-categories, and the columns of categories that have a threshold. A number moves by a share of its range. At a distance of 1,
-a category change costs as much as a move over a whole range, so it is the cheapest change of few rows. With --trees, also
-the trees of the paper's preset and of the defaults.
+The black box is the paper's, 100 boosted stumps, on at most --rows rows, which are drawn with a fixed seed. The scale is
+"range". For each table and distance, the script prints the distance, the number of thresholds on categorical columns and of
+all thresholds, the share of crossings on categories, and the number of categorical columns with a threshold. At a distance
+of 1, a change of category costs as much as a move over the whole range of a numeric column. So it is the cheapest change for
+few rows only. --trees also prints the trees of the paper's preset and of the defaults.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main() -> None:
     """Print one line per table and distance."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", nargs="+", choices=DATA, default=DATA)
-    parser.add_argument("--rows", type=int, default=9000, help="at most this many rows")
+    parser.add_argument("--rows", type=int, default=9000, help="maximum number of rows")
     parser.add_argument("--trees", action="store_true", help="print the trees of the paper's preset and of the defaults")
     options = parser.parse_args()
     print(f"{'data':<16}" + "".join(f"{title:>{width}}" for title, width in WIDTHS.items()))
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def measure(data: str, frame: pd.DataFrame, distance: float | str) -> None:
-    """Fit, count and print."""
+    """Fit the black box, count its thresholds, and print one line."""
     X, y = frame.drop(columns="label"), frame["label"]
     discretizer = FCCADiscretizer(preset="paper", category_distance=distance).fit(X, y)
     table = discretizer.all_thresholds_
@@ -69,7 +69,7 @@ def measure(data: str, frame: pd.DataFrame, distance: float | str) -> None:
 
 
 def show_trees(frame: pd.DataFrame) -> None:
-    """Print the trees before and after."""
+    """Print the trees of the paper's preset and of the defaults."""
     X, y = frame.drop(columns="label"), frame["label"]
     for name, preset in (("the paper's preset", "paper"), ("the defaults", None)):
         classifier = FCCAClassifier(preset=preset).fit(X, y)

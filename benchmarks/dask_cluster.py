@@ -1,15 +1,16 @@
-"""One and two workers of a Dask LocalCluster: throughput, bytes sent, and whether the result is the same as in one process.
+"""Compare one and two workers of a Dask LocalCluster: throughput, bytes sent, and equality with a single process.
 
 Run: python benchmarks/dask_cluster.py [--quick] [--rows N] [--repetitions N] [--tables DIR] [--json FILE]
 
-Workers are processes of one thread. The tables come from synthetic.py.
-Throughput: boosting of 30 trees of depth 2, whose searches are nearly all of the work. Runs with one and with two workers
-alternate, and medians are reported. Besides the wall time, CPU seconds are reported, which other work on the machine hardly
-changes: the CPU seconds of the single worker divided by those of the busier of two workers. The same ratio is also reported
-with the CPU seconds of this process (client and scheduler) added to both. Most of these pass while the workers work.
-The wire: boosting of 100 stumps, in partitions of 100,000 rows. Every byte that a process of the cluster writes to a
-connection is counted in comm.tcp.TCP.write of distributed. This includes this process, with client and scheduler, and
-heartbeats. The sum is compared with the size of the Parquet file, which is smaller than the same rows in memory.
+Workers are processes with one thread. The tables come from synthetic.py.
+Throughput: the black box has 30 boosted trees of depth 2, so searches are nearly all of the work. Runs with one and with two
+workers alternate, and medians are reported. CPU seconds are reported besides the wall time, because other programs on the
+machine hardly change them. The ratio of CPU seconds divides those of the single worker by those of the busier of two
+workers. It is also reported with the CPU seconds of this process (client and scheduler) added to both. This process spends
+most of them while the workers are working.
+Bytes sent: the black box has 100 boosted stumps, and partitions have 100,000 rows. Every byte that a process of the cluster
+writes to a connection is counted, in comm.tcp.TCP.write of distributed. This includes heartbeats and this process. The sum
+is compared with the size of the Parquet file, which is smaller than the same rows in memory.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ MODELS = {
 
 @contextmanager
 def table_of(rows: int, kept: Path | None, *, row_group: int) -> Iterator[Path]:
-    """Yield the synthetic table, in which each row group is a partition."""
+    """Yield the path of the synthetic table, in which each row group is a partition."""
     with tempfile.TemporaryDirectory() as folder:
         path = (kept or Path(folder)) / f"synthetic-{rows}x{synthetic.N_FEATURES}-by-{row_group}.parquet"
         if not path.exists():
@@ -168,7 +169,7 @@ def cluster_of(n_workers: int) -> Iterator[Any]:
 
 
 def throughput(clients: dict[int, Any], path: Path, repetitions: int) -> bool:
-    """Prints the table and the verdict; whether all answers are those of one process."""
+    """Print the throughput and the verdict, and return True if all results equal those of one process."""
     name = "30 trees of depth 2"
     model, rows = fitted(name, path), pq.read_metadata(path).num_rows
     expected = in_one_process(path, model)
@@ -230,7 +231,7 @@ def throughput(clients: dict[int, Any], path: Path, repetitions: int) -> bool:
 
 
 def wire(client: Any, sizes: tuple[int, ...], kept: Path | None) -> bool:
-    """Prints the table and the verdict; whether all answers are those of one process."""
+    """Print the bytes sent and the verdict, and return True if all results equal those of one process."""
     same = []
     print(
         f"\n100 stumps, two workers, partitions of {synthetic.ROW_GROUP:,} rows\n"
@@ -261,7 +262,7 @@ def wire(client: Any, sizes: tuple[int, ...], kept: Path | None) -> bool:
 
 
 def killed(client: Any, path: Path) -> None:
-    """Kill a worker in the middle of a run."""
+    """Kill a worker during a run, and check the result."""
     model = fitted("30 trees of depth 2", path)
     expected = in_one_process(path, model)
     usual = timed(client, lambda: on_cluster(client, path, model)).seconds
@@ -283,16 +284,16 @@ def killed(client: Any, path: Path) -> None:
 
 
 def verdict(is_met: bool | None, text: str) -> None:
-    """One line per bar; None is not judged."""
+    """Print one line for a bar. With None, there are too few rows for a verdict."""
     print(f"{'Too few rows to judge:' if is_met is None else 'PASS ' if is_met else 'MISS '} {text}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_ROWS:,} rows, one repetition")
-    parser.add_argument("--rows", type=int, help=f"of the throughput ({ROWS:,})")
-    parser.add_argument("--repetitions", type=int, help=f"({REPETITIONS})")
-    parser.add_argument("--tables", type=Path, metavar="DIR", help="keep the tables here, and use those that are here")
+    parser.add_argument("--rows", type=int, help=f"rows of the table for the throughput ({ROWS:,})")
+    parser.add_argument("--repetitions", type=int, help=f"number of repetitions ({REPETITIONS})")
+    parser.add_argument("--tables", type=Path, metavar="DIR", help="folder in which tables are kept for later runs")
     options = parser.parse_args()
     if options.tables is not None and not options.tables.is_dir():
         parser.error(f"There is no folder {options.tables}. Make it first.")

@@ -1,11 +1,12 @@
-"""Time per counterfactual of deep tree ensembles: this engine, Gurobi, HiGHS, CP-SAT and treecf. One run, one thread.
+"""Compare the time per counterfactual of deep tree ensembles: fcca, Gurobi, HiGHS, CP-SAT and treecf, with one thread.
 
 Run: python benchmarks/ensembles.py [--quick] [--data NAME …] [--models NAME …] [--points N] [--peers NAME,NAME]
      [--peer-points N] [--limit S] [--budget S] [--one-core] [--json FILE]
      (--quick: two data sets, few points and seconds for the peers)
 
-λ = (0.1, 1, 0), margin 1e-4, gradient boosting and random forests of scikit-learn, points drawn from the training rows. A
-peer's ratio is the median time of its solver alone divided by the median time of this engine's search, on the same points.
+λ is (0.1, 1, 0) and the margin is 1e-4. The models are gradient boosting and random forests of scikit-learn. The rows to
+explain (points) are drawn from the training rows. The ratio of a peer is the median time of its solver alone, divided by the
+median time of the search of fcca, on the same points.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ CORES_BAR, CORES_SECONDS, CORES_ROUNDS = 1.8, 2.0, 5
 
 @dataclass(frozen=True)
 class Configuration:
-    """A kind of ensemble, and the bar for the median of this engine."""
+    """A kind of ensemble, and the bar for the median time of fcca."""
 
     name: str
     n_trees: int
@@ -51,7 +52,7 @@ class Configuration:
     bar: float
 
     def fit(self, X: Floats, y: NDArray[Any]) -> Any:
-        """The fitted classifier."""
+        """Fit the classifier."""
         kind = GradientBoostingClassifier if self.name.startswith("GB") else RandomForestClassifier
         return kind(n_estimators=self.n_trees, max_depth=self.depth, random_state=SEED).fit(X, y)
 
@@ -66,7 +67,7 @@ CONFIGURATIONS = (
 
 
 def case_of(data: str, configuration: Configuration, n_points: int) -> Case:
-    """Fit a classifier and draw points in random order, so that the first ones are a sample too."""
+    """Fit a classifier and draw points in random order, so that the first points are also a random sample."""
     if data == BREAST_CANCER:
         X, y = load_breast_cancer(return_X_y=True)
     else:
@@ -82,7 +83,7 @@ def case_of(data: str, configuration: Configuration, n_points: int) -> Case:
 
 @dataclass(frozen=True)
 class Ours:
-    """This engine on all points of a case."""
+    """Times and results of fcca on all points of a case."""
 
     search: Floats  # seconds of each point, the median of some runs
     whole: float  # seconds per point of solve() with the re-scoring by the classifier
@@ -92,7 +93,7 @@ class Ours:
 
     @classmethod
     def of(cls, case: Case, *, lands_on_edges: bool = False) -> Ours:
-        """Run some times with one thread."""
+        """Measure fcca with one thread, in several repetitions."""
         engine = case.engine(lands_on_edges=lands_on_edges)
         seconds, whole = [], []
         processor, wall = time.process_time(), time.perf_counter()
@@ -107,7 +108,7 @@ class Ours:
 
 @dataclass
 class Theirs:
-    """A peer on the first points of a case."""
+    """Times and results of a peer on the first points of a case."""
 
     name: str
     ours: Ours  # with the same costs as the peer
@@ -116,7 +117,7 @@ class Theirs:
 
     @classmethod
     def of(cls, kind: Any, case: Case, ours: Ours, n_points: int, limit: float, budget: float) -> Theirs:
-        """Run point by point. After the budget is spent, no further point is started."""
+        """Measure a peer point by point. After the time budget, no further point is started."""
         measured, peer = cls(kind.name, ours, limit), kind(case, limit)
         begin = time.perf_counter()
         for i in range(min(n_points, len(case.rows))):
@@ -127,7 +128,7 @@ class Theirs:
         return measured
 
     def count(self, outcome: str) -> int:
-        """Count the answers with an outcome."""
+        """Count the results with the given outcome."""
         return sum(answer.outcome == outcome for answer in self.answers)
 
     @property
@@ -148,12 +149,12 @@ class Theirs:
 
     @property
     def ratio(self) -> float:
-        """Ratio of its median solver time to ours; NaN if its licence allows no point."""
+        """Median solver time of the peer divided by that of fcca; NaN if its licence allows no point."""
         return float(np.median(self.solver) / np.median(self.ours_there)) if self.was_run.any() else np.nan
 
     @property
     def is_at_least(self) -> bool:
-        """Whether the median is of points that were given up."""
+        """True if the median time comes from points that were given up."""
         return bool(self.was_run.any()) and float(np.median(self.solver)) > 0.95 * self.limit
 
     @property
@@ -218,7 +219,7 @@ def measure_cores(n_points: int) -> dict[str, float]:
 
 
 def ours_line(ours: Ours) -> str:
-    """One row of the table."""
+    """Format the line of fcca in the table."""
     search = ours.search * 1e3
     counts = ", ".join(f"{n} {name}" for name, n in ours.counts.items())
     return (
@@ -228,7 +229,7 @@ def ours_line(ours: Ours) -> str:
 
 
 def theirs_line(theirs: Theirs) -> str:
-    """One row of the table."""
+    """Format the line of a peer in the table."""
     start = f"  {theirs.name:<8}{len(theirs.answers):>4} points   "
     n_large, n_wrong = theirs.count("too large"), theirs.count("wrong")
     notes = f"{theirs.count('proven')} proven, {theirs.count('given up')} given up"
@@ -246,7 +247,7 @@ def theirs_line(theirs: Theirs) -> str:
 
 
 def keep(case: Case, ours: Ours, peers: list[Theirs]) -> None:
-    """The figures of a case for the record."""
+    """Record the figures of a case."""
     search, where = ours.search * 1e3, {"data": case.data, "model": case.configuration}
     figures = {
         "median ms": np.median(search),
@@ -285,12 +286,12 @@ def run_case(case: Case, kinds: list[Any], options: argparse.Namespace) -> tuple
 
 
 def verdict(is_met: bool, text: str) -> None:
-    """One line per bar."""
+    """Print one line for a bar."""
     print(f"{'PASS' if is_met else 'MISS'}  {text}", flush=True)
 
 
 def judge_ours(results: dict[tuple[str, str], Ours]) -> None:
-    """Medians and the slowest point."""
+    """Check the median times and the slowest point of fcca."""
     for configuration in CONFIGURATIONS:
         for (data, name), ours in results.items():
             if name != configuration.name:
@@ -320,7 +321,7 @@ def judge_peers(results: dict[tuple[str, str], list[Theirs]], kinds: list[Any]) 
 
 
 def judge_cores(cores: dict[str, float]) -> None:
-    """Two cores against one."""
+    """Check the speed-up of two threads over one."""
     name = f"{CORES_CASE[1]} of {CORES_CASE[0]}"
     rates = f"{cores['one']:.0f} and {cores['two']:.0f} points per second over {cores['points']:.0f} points"
     shared = f"load average {cores['load']:.1f}; two threads that share nothing get {cores['machine']:.2f} × here"
@@ -328,20 +329,20 @@ def judge_cores(cores: dict[str, float]) -> None:
 
 
 def arguments() -> argparse.Namespace:
-    """The command line; --quick only changes what is not given."""
+    """Parse the command line. --quick changes only the defaults of options that are not given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="two minutes: boston and breast cancer, few points")
     parser.add_argument("--data", nargs="+", choices=DATA, help="data sets (all)")
     models = [configuration.name for configuration in CONFIGURATIONS]
     parser.add_argument("--models", nargs="+", choices=models, default=models, help="kinds of ensembles (all)")
     parser.add_argument("--one-core", action="store_true", help="skip the measurement with two threads")
-    parser.add_argument("--points", type=int, help="points for this engine (200)")
-    parser.add_argument("--peer-points", type=int, help="maximum number of these points for each peer (20)")
+    parser.add_argument("--points", type=int, help="points for fcca (200)")
+    parser.add_argument("--peer-points", type=int, help="maximum number of points for each peer (20)")
     parser.add_argument("--limit", type=float, help="seconds per point after which a peer is given up (60)")
     parser.add_argument(
         "--budget", type=float, help="seconds per peer and configuration after which no point is started (40)"
     )
-    parser.add_argument("--peers", default=",".join(kind.name for kind in PEERS), help="names, with commas between them")
+    parser.add_argument("--peers", default=",".join(kind.name for kind in PEERS), help="names of peers, separated by commas")
     options = parser.parse_args()
     defaults = {"points": 100, "peer_points": 5, "limit": 2.0, "budget": 1.0} if options.quick else {}
     for name, value in ({"points": 200, "peer_points": 20, "limit": 60.0, "budget": 40.0} | defaults).items():

@@ -39,12 +39,12 @@ ACCEPT = "python benchmarks/instructions.py --accept"
 
 
 class CannotCountError(Exception):
-    """Something that is needed for counting is missing or failed."""
+    """Raised if a program that is needed for counting is missing or fails."""
 
 
 @dataclass(frozen=True)
 class Count:
-    """One kernel: its instructions, and what it did."""
+    """One kernel: its instructions, its result and its number of nodes."""
 
     instructions: int
     nodes: int
@@ -65,14 +65,14 @@ class Line:
 
     @property
     def change(self) -> float | None:
-        """Growth of the count, as a share of its record."""
+        """Change of the count, as a share of the recorded count."""
         if self.baseline is None or self.now is None:
             return None
         return self.now.instructions / self.baseline.instructions - 1
 
 
 def compare(baseline: dict[str, Count], now: dict[str, Count], tolerance: float = TOLERANCE) -> list[Line]:
-    """One line per kernel that is recorded or was counted."""
+    """Return one line per kernel that is recorded or was counted."""
     lines = []
     for kernel in [*now, *(kernel for kernel in baseline if kernel not in now)]:
         line = Line(kernel, baseline.get(kernel), now.get(kernel))
@@ -92,7 +92,7 @@ def _wrong(line: Line, tolerance: float) -> str:
 
 
 def table(lines: Iterable[Line], tolerance: float = TOLERANCE) -> str:
-    """Kernel, baseline, now and change, and what there is to say about them."""
+    """Format the table: kernel, recorded count, new count, change and remarks."""
     rows = [("kernel", "baseline", "now", "change", "")]
     for line in lines:
         change = line.change
@@ -136,7 +136,7 @@ def verdict(lines: Sequence[Line], tolerance: float = TOLERANCE) -> tuple[bool, 
 
 
 def key_of(environment: dict[str, str]) -> str:
-    """The compiler's major version and the architecture: one baseline each."""
+    """Return the key of a baseline: the compiler with its major version, and the architecture."""
     return f"{environment['compiler'].split('.')[0]}, {environment['architecture']}"
 
 
@@ -148,7 +148,7 @@ def incomparable(recorded: dict[str, str], environment: dict[str, str]) -> str:
 
 @dataclass(frozen=True)
 class Baseline:
-    """What was counted, and with what."""
+    """Recorded counts, and the environment in which they were counted."""
 
     environment: dict[str, str]
     kernels: dict[str, Count]
@@ -171,7 +171,7 @@ def read_baselines(path: Path) -> dict[str, Baseline]:
 
 
 def write_baseline(path: Path, baseline: Baseline) -> None:
-    """Write the counts of one compiler and architecture. The counts of others stay."""
+    """Write the counts of one compiler and architecture. The other counts are kept."""
     baselines = read_baselines(path) | {key_of(baseline.environment): baseline}
     entries = {key: asdict(baselines[key]) for key in sorted(baselines)}
     text = json.dumps({"version": 1, "baselines": entries}, indent=2, ensure_ascii=False)
@@ -230,7 +230,7 @@ def build(folder: Path) -> Path:
 
 
 def flags_of(folder: Path) -> str:
-    """What the core was compiled with, without paths."""
+    """Return the compiler flags of the core, without paths."""
     commands = json.loads((folder / "compile_commands.json").read_text(encoding="utf-8"))
     command = next(entry["command"] for entry in commands if entry["file"].endswith("core/cells.cpp"))
     words = command.split()[1:]
@@ -238,7 +238,7 @@ def flags_of(folder: Path) -> str:
 
 
 class Counter:
-    """Runs kernels under callgrind, each in a separate process with a fresh heap."""
+    """Run kernels under callgrind, each in a separate process with a fresh heap."""
 
     def __init__(self, program: Path, valgrind: str) -> None:
         self.program, self.valgrind = program, valgrind
@@ -252,7 +252,10 @@ class Counter:
         return _run([self.program]).splitlines()
 
     def environment(self) -> dict[str, str]:
-        """What counts depend on. Asked under valgrind, whose processor is not the machine's."""
+        """Return the properties of the environment on which counts depend.
+
+        The program runs under valgrind, because valgrind simulates a processor that differs from the machine's.
+        """
         said = dict(line.split("\t") for line in self._valgrind(["--tool=none"], "--environment").splitlines())
         version = _run([self.valgrind, "--version"]).strip().removeprefix("valgrind-")
         return {**said, "architecture": platform.machine(), "valgrind": version, "flags": flags_of(self.program.parent)}
@@ -295,19 +298,17 @@ def counted(counter: Counter, kernels: Sequence[str], repeat: int) -> dict[str, 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kernel", nargs="*", help="count these only, as named in the table; default: all")
-    parser.add_argument(
-        "--accept", action="store_true", help="record the counts, each taken twice, as those of this compiler"
-    )
-    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="count N times and fail where the counts differ")
+    parser.add_argument("kernel", nargs="*", help="names of the kernels to count, as in the table; default: all")
+    parser.add_argument("--accept", action="store_true", help="record the counts for this compiler; each is measured twice")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="count N times, and fail if the counts differ")
     parser.add_argument(
         "--strict",
         choices=("never", "recorded", "always"),
         default="never",
-        help="fail where there is nothing to compare with: only if the compiler is a recorded one, or always",
+        help="fail if there is no comparable record: always, or only if this compiler has a record",
     )
     parser.add_argument(
-        "--build", type=Path, default=ROOT / "build" / "instructions", metavar="FOLDER", help="where to build the program"
+        "--build", type=Path, default=ROOT / "build" / "instructions", metavar="FOLDER", help="folder for the build"
     )
     options = parser.parse_args(arguments)
     if options.repeat < 1:

@@ -1,10 +1,10 @@
-"""A million rows of fifty columns: time and memory of the thresholds, on one and on two threads.
+"""Measure time and memory to find the thresholds of a million rows and fifty columns, with one and two threads.
 
 Run: python benchmarks/million.py [--quick] [--rows N] [--target-rows N] [--json FILE]      (--quick: 100,000 rows)
 
-The target is gradient boosting of 100 stumps, fitted on the first 20,000 rows and frozen. p1 = 1, so a counterfactual is
-searched for every row that it predicts correctly. Each fit runs in a separate process, so that no memory is left over from
-another.
+The target is gradient boosting with 100 stumps, fitted on the first 20,000 rows. p1 is 1, so the counterfactual of every
+row that the target predicts correctly is searched. Each fit runs in a separate process, so that no memory of an earlier fit
+is counted.
 """
 
 from __future__ import annotations
@@ -54,13 +54,16 @@ def make_data(n_rows: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
 
 def memory_megabytes(field: str) -> float:
-    """A field of /proc/self/status, such as VmRSS."""
+    """Read a field of /proc/self/status, such as VmRSS, in megabytes."""
     line = next(text for text in STATUS.read_text().splitlines() if text.startswith(field + ":"))
     return int(line.split()[1]) * 1024 / 1e6
 
 
 class PeakMemory:
-    """Highest resident memory since entering: the kernel's peak if it can be reset, otherwise polled by a thread."""
+    """Measure the highest resident memory within a ``with`` block.
+
+    The peak counter of the kernel is used if it can be reset. Otherwise, a thread polls the memory.
+    """
 
     def __enter__(self) -> PeakMemory:
         self.before = memory_megabytes("VmRSS")
@@ -113,7 +116,7 @@ def fit(n_rows: int, n_target_rows: int, n_jobs: int) -> Run:
 
 
 def fit_apart(n_rows: int, n_target_rows: int, n_jobs: int) -> Run:
-    """``fit`` in a new process."""
+    """Run ``fit`` in a new process."""
     with multiprocessing.get_context("spawn").Pool(1) as process:
         return process.apply(fit, (n_rows, n_target_rows, n_jobs))
 
@@ -127,8 +130,10 @@ def main() -> None:
         sys.exit("This benchmark reads its memory from /proc/self/status, which only Linux has.")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_ROWS:,} rows")
-    parser.add_argument("--rows", type=int, help=f"({N_ROWS:,})")
-    parser.add_argument("--target-rows", type=int, default=N_TARGET_ROWS, help=f"of the target's fit ({N_TARGET_ROWS:,})")
+    parser.add_argument("--rows", type=int, help=f"number of rows ({N_ROWS:,})")
+    parser.add_argument(
+        "--target-rows", type=int, default=N_TARGET_ROWS, help=f"rows on which the target is fitted ({N_TARGET_ROWS:,})"
+    )
     options = parser.parse_args()
     n_rows, n_target = options.rows or (QUICK_ROWS if options.quick else N_ROWS), options.target_rows
     if n_rows < 3 * n_target:

@@ -1,4 +1,4 @@
-"""The time that FCCA adds to fitting the target: everything after the target's fit, on fold 1 of the paper's data.
+"""Measure the time that fcca adds to the fit of the target, on fold 1 of the paper's data.
 
 Run: python benchmarks/overhead.py [--quick] [--data NAME …] [--json FILE]      (--quick: fewer repetitions)
 """
@@ -25,7 +25,7 @@ REPETITIONS, QUICK_REPETITIONS = 15, 7
 
 
 class Times(NamedTuple):
-    """Milliseconds of every repetition, including the first, cold one."""
+    """Milliseconds of every repetition, including the first one, before caches are filled."""
 
     target: NDArray[np.float64]
     added: NDArray[np.float64]
@@ -36,7 +36,7 @@ class Times(NamedTuple):
 
 
 def measure(name: str, repetitions: int) -> tuple[str, Times]:
-    """Size of the training part of fold 1, and the times on it."""
+    """Return the size of the training part of fold 1, and the times."""
     data = load_paper_data(name)
     training = data.folds()[0][0]
     X, y = data.X[training], data.y[training]

@@ -1,4 +1,4 @@
-"""The paper's figures compared with the authors' code: thresholds, compression, inconsistency and small trees.
+"""Compare the figures of the paper with the authors' code: thresholds, compression, inconsistency and small trees.
 
 Run: python benchmarks/paper_figures.py [--quick] [--data NAME …] [--json FILE]      (--quick: the three small data sets)
 """
@@ -89,7 +89,7 @@ AUTHORS_TARGET = {
 
 
 class Check(NamedTuple):
-    """One figure against its bar."""
+    """One figure and its bar."""
 
     data: str
     merge_tolerance: float
@@ -99,7 +99,7 @@ class Check(NamedTuple):
 
 
 def fit_tree(tree: ClassifierMixin, B: NDArray[np.int8], y: NDArray[np.int64], test: tuple) -> float:
-    """Accuracy on the test rows of a tree fitted on binary rows."""
+    """Fit a tree on binary rows, and return its accuracy on the test rows."""
     return float(np.mean(np.asarray(tree.fit(B, y).predict(test[0])) == test[1]))
 
 
@@ -114,7 +114,7 @@ def tree_accuracies(B: NDArray[np.int8], y: NDArray[np.int64], test: tuple) -> t
 
 
 def fold_figures(data: PaperData, discretizer: FCCADiscretizer, training: NDArray, held_out: NDArray) -> Figures:
-    """Figures of one fold at the granularity that the discretizer is set to."""
+    """Compute the figures of one fold at the granularity of the fitted discretizer."""
     B, held_out_B = discretizer.transform(data.X[training]), discretizer.transform(data.X[held_out])
     test = (held_out_B, data.y[held_out])
     if len(data.external_rows):
@@ -128,7 +128,7 @@ def fold_figures(data: PaperData, discretizer: FCCADiscretizer, training: NDArra
 
 
 def measure(data: PaperData) -> tuple[float, dict[tuple[float, float], Figures]]:
-    """Accuracy of the target, and figures by (merge_tolerance, Q): means over the folds."""
+    """Return the accuracy of the target, and the figures by (merge_tolerance, Q), as means over the folds."""
     accuracies: list[float] = []
     figures: dict[tuple[float, float], list[Figures]] = {}
     for training, held_out in data.folds():
@@ -147,7 +147,7 @@ def measure(data: PaperData) -> tuple[float, dict[tuple[float, float], Figures]]
 
 
 def merged_checks(name: str, Q: float, ours: Figures, theirs: Figures) -> Iterator[Check]:
-    """With the authors' merging: each figure within its bar of theirs, in either direction."""
+    """With the authors' merging: check that each figure differs from theirs by at most its bar."""
     for what in ("compression", "inconsistency"):
         near = abs(getattr(ours, what) - getattr(theirs, what)) <= RATE_BAR
         yield Check(name, AUTHORS_MERGE_TOLERANCE, Q, what, near)
@@ -158,20 +158,23 @@ def merged_checks(name: str, Q: float, ours: Figures, theirs: Figures) -> Iterat
 
 
 def dominated(ours: Figures, theirs: Figures) -> bool:
-    """Check whether theirs has at least our compression and at most our inconsistency, and one strictly better."""
+    """Return True if their result dominates ours.
+
+    Their compression is then at least ours and their inconsistency at most ours, and one of the two is strictly better.
+    """
     rounded = np.round([ours.compression, ours.inconsistency], 3)  # theirs are known to three digits
     no_worse = theirs.compression >= rounded[0] and theirs.inconsistency <= rounded[1]
     return no_worse and (theirs.compression > rounded[0] or theirs.inconsistency < rounded[1])
 
 
 def unmerged_checks(name: str, Q: float, ours: Figures) -> Iterator[Check]:
-    """Without merging: no point of theirs dominates ours."""
+    """Without merging: check that none of their results dominates ours."""
     by_whom = [theirs for theirs in AUTHORS[name].values() if dominated(ours, theirs)]
     yield Check(name, 0.0, Q, "not dominated", not by_whom)
 
 
 def print_figures(ours: Figures, theirs: Figures, label: str, passed: dict[str, bool]) -> None:
-    """Ours, theirs, difference and verdict, one line each."""
+    """Print one line per figure: ours, theirs, the difference and the verdict."""
     width = 15
     print(f"  {label}")
     for title, figures in (("ours", ours), ("theirs", theirs), ("difference", np.subtract(ours, theirs))):
@@ -183,7 +186,7 @@ def print_figures(ours: Figures, theirs: Figures, label: str, passed: dict[str, 
 
 
 def run(name: str) -> list[Check]:
-    """Measure one data set, print its table, return its checks."""
+    """Measure one data set, print its table, and return its checks."""
     accuracy, figures = measure(load_paper_data(name))
     checks = [Check(name, np.nan, np.nan, "target", abs(accuracy - AUTHORS_TARGET[name]) <= TARGET_BAR)]
     verdict = "PASS" if checks[0].passed else "MISS"
@@ -208,7 +211,7 @@ def verdict(bar: str, checks: list[Check]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="the three small data sets")
+    parser.add_argument("--quick", action="store_true", help="use only the three small data sets")
     parser.add_argument("--data", nargs="+", choices=list(PAPER_P1))
     options = parser.parse_args()
     names = at_hand(options.data or (list(PAPER_P1)[:3] if options.quick else list(PAPER_P1)), instead=())

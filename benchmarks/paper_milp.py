@@ -1,4 +1,4 @@
-"""The paper's big-M program on 100 points of each data set: how often, how much and why its optimum differs from ours.
+"""Compare the paper's big-M program with fcca on 100 points of each data set: how often, by how much and why they differ.
 
 Run with ``python benchmarks/paper_milp.py [data set ...] [--points N] [--json FILE]``. Uses Gurobi if gurobipy is installed
 and HiGHS otherwise.
@@ -31,7 +31,7 @@ EQUAL = 1e-6
 
 
 def first_fold(name):
-    """The training rows of the first of five folds, scaled to [0, 1]."""
+    """Return the training rows of the first of five folds, scaled to [0, 1]."""
     if name == "breast_cancer":
         X, y = load_breast_cancer(return_X_y=True)
     else:
@@ -46,7 +46,7 @@ def first_fold(name):
 
 
 def solve_with_gurobi(program, tolerance):
-    """Optimum and x by Gurobi, or infinity and None."""
+    """Solve with Gurobi, and return the optimum and x, or infinity and None without a solution."""
     import gurobipy
 
     with gurobipy.Env(params={"OutputFlag": 0}) as env, gurobipy.Model(env=env) as model:
@@ -68,7 +68,7 @@ def solve_with_gurobi(program, tolerance):
 
 
 def solver(tolerance):
-    """Name and function of the solver at hand."""
+    """Return the name and the function of the solver: Gurobi if it is installed, otherwise HiGHS."""
     try:
         import gurobipy
     except ImportError:
@@ -77,7 +77,7 @@ def solver(tolerance):
 
 
 def crossings(x0, x, cuts):
-    """The (feature, cut crossed last) of a move from x0 to x, and the features moved without crossing a cut."""
+    """Return the pairs (feature, cut crossed last) of a move from x0 to x, and the features moved without crossing a cut."""
     crossed, idle = set(), []
     for j in np.flatnonzero(np.abs(x - x0) > 1e-9):
         own, entered = np.searchsorted(cuts[j], [x0[j], x[j]])
@@ -100,7 +100,7 @@ def at_our_landings(x0, x, cuts, X_train, problem):
 
 
 def compare(name, n_points, tolerance, gap_share):
-    """One line of the table."""
+    """Compare both programs on one data set, and return one line of the table."""
     X, y = first_fold(name)
     estimator = GradientBoostingClassifier(n_estimators=100, max_depth=1, random_state=100).fit(X, y)
     problem = CounterfactualProblem(lambda0=0.1, lambda1=1.0, lambda2=0.0, margin=big_m_milp.SCORE_EPSILON)
@@ -154,7 +154,7 @@ def compare(name, n_points, tolerance, gap_share):
 
 
 def summary(records, ours):
-    """Counts and sizes of the differences, by reason."""
+    """Summarize the number and size of the differences, by reason."""
     infeasible = sum("infeasible" in record for record in records)
     columns = ["difference", "same", "idle", "unflipped", "contradiction"]
     solved = pd.DataFrame([record for record in records if "infeasible" not in record], columns=columns)
@@ -188,9 +188,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="*", default=list(DATA_SETS), help="data sets")
     parser.add_argument("--points", type=int, default=100)
-    parser.add_argument("--tolerance", type=float, default=1e-9, help="Gurobi's tolerances; its own defaults are 1e-5, 1e-6")
     parser.add_argument(
-        "--gap-shares", type=float, nargs="*", default=[1.0, 0.49], help="ε_j in smallest gaps; the paper's is 1"
+        "--tolerance", type=float, default=1e-9, help="tolerances of Gurobi, whose defaults are 1e-5 and 1e-6"
+    )
+    parser.add_argument(
+        "--gap-shares",
+        type=float,
+        nargs="*",
+        default=[1.0, 0.49],
+        help="ε_j as a share of the smallest gap between two values; the paper uses 1",
     )
     arguments = parser.parse_args()
     print(f"{solver(arguments.tolerance)[0]}, tolerance {arguments.tolerance:g}, λ = (0.1, 1, 0), 100 stumps, first fold")

@@ -1,13 +1,14 @@
-"""Held-out quality of the default tree, CART, other optimal trees, FIGS and black boxes. Two processes, one thread.
+"""Compare the held-out quality of the default tree, CART, other optimal trees, FIGS and black boxes.
 
 Run: python benchmarks/quality.py [--tables all | odd | even | NAME …] [--splits N] [--methods NAME …] [--budget MINUTES]
      [--limit SECONDS] [--workers N] [--fresh] [--json FILE]
 
-Uses every classification table of the data folder and of its folder contree, with at most 9,000 rows of each and no class
-with fewer than ten rows. Splits are stratified 70/30, with the seeds 0, 1, …. All tables get their first split, then their
-second, and so on. Every fit is kept in results/quality_cells.jsonl, so that a stopped run can continue. A fit is repeated
-if the code or the library behind it has changed. Defaults are chosen on the odd tables in alphabetical order (the first, the
-third, …) and evaluated on the even ones.
+The script uses every classification table of the data folder and of its folder contree. At most 9,000 rows of each table and
+only classes with at least ten rows are used. There are two processes with one thread each. Splits are stratified 70/30, with
+the seeds 0, 1, …. All tables get their first split, then their second, and so on. Every fit is kept in
+results/quality_cells.jsonl, so that a stopped run can continue. A fit is repeated if the code or the library behind it has
+changed. Defaults are chosen on the odd tables in alphabetical order (the first, the third, …) and evaluated on the even
+ones.
 """
 
 from __future__ import annotations
@@ -28,21 +29,21 @@ CELLS = Path(__file__).parent / "results" / "quality_cells.jsonl"
 
 
 def arguments() -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", nargs="+", default=["all"], metavar="NAME", help="all, odd, even, or names of tables")
-    parser.add_argument("--splits", type=int, default=10, help="splits of each table")
+    parser.add_argument("--splits", type=int, default=10, help="number of splits of each table")
     known = list(METHODS)
     parser.add_argument("--methods", nargs="+", default=known, choices=known, metavar="NAME", help=", ".join(known))
-    parser.add_argument("--budget", type=float, default=45.0, metavar="MINUTES", help="for the whole run")
-    parser.add_argument("--limit", type=float, default=60.0, metavar="SECONDS", help="of CPU time for one fit")
-    parser.add_argument("--workers", type=int, default=2, metavar="N", help="processes")
-    parser.add_argument("--fresh", action="store_true", help="use no earlier fits, and keep none")
+    parser.add_argument("--budget", type=float, default=45.0, metavar="MINUTES", help="time limit of the whole run")
+    parser.add_argument("--limit", type=float, default=60.0, metavar="SECONDS", help="limit on the CPU time of one fit")
+    parser.add_argument("--workers", type=int, default=2, metavar="N", help="number of processes")
+    parser.add_argument("--fresh", action="store_true", help="do not use earlier fits, and do not store new ones")
     return parser.parse_args()
 
 
 class Store:
-    """Fits of earlier runs and of this one, one line of JSON each."""
+    """File with the fits of earlier runs and of this run, one line of JSON per fit."""
 
     def __init__(self, path: Path | None) -> None:
         self.path, self.versions = path, {name: method.version for name, method in METHODS.items() if not method.missing}
@@ -59,7 +60,7 @@ class Store:
                 self.found[_key(outcome)] = outcome
 
     def keep(self, outcome: Outcome) -> None:
-        """Add a fit."""
+        """Add a fit to the file."""
         outcome = _results.plain(outcome | {"version": self.versions[outcome["method"]]})
         self.found[_key(outcome)] = outcome
         if self.path is not None:
@@ -68,11 +69,11 @@ class Store:
                 file.write(json.dumps(outcome, ensure_ascii=False) + "\n")
 
     def has(self, table: str, split: int, method: str) -> bool:
-        """Return True for a fit that the same code has made before."""
+        """Return True if the same code has already made this fit."""
         return (table, split, method) in self.found
 
     def of(self, tables: Sequence[str], n_splits: int, methods: Sequence[str]) -> list[Outcome]:
-        """The fits that were asked for."""
+        """Return the fits of the given tables, splits and methods."""
         asked = ((table, split, method) for table in tables for split in range(n_splits) for method in methods)
         return [self.found[key] for key in asked if key in self.found]
 
@@ -82,7 +83,7 @@ def _key(outcome: Outcome) -> tuple[str, int, str]:
 
 
 def cells_to_fit(tables: Sequence[str], n_splits: int, methods: Sequence[str], store: Store) -> list[Cell]:
-    """List the fits to make: the first split of all tables, then the second, …"""
+    """List the fits in order: the first split of all tables, then the second, and so on."""
     cells = []
     for split in range(n_splits):
         for table in tables:
@@ -93,7 +94,7 @@ def cells_to_fit(tables: Sequence[str], n_splits: int, methods: Sequence[str], s
 
 
 class Progress:
-    """Keeps each fit and prints one line per finished cell."""
+    """Store each fit, and print one line per finished cell."""
 
     def __init__(self, cells: Sequence[Cell], store: Store) -> None:
         self.store, self.begin = store, time.monotonic()
@@ -101,7 +102,7 @@ class Progress:
         self.n_cells = len(cells)
 
     def __call__(self, outcome: Outcome) -> None:
-        """Keep a fit."""
+        """Store one fit."""
         self.store.keep(outcome)
         table, split = outcome["table"], outcome["split"]
         if outcome["status"] != DONE:

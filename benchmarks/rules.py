@@ -1,12 +1,13 @@
-"""Time per counterfactual with and without five rules that bound features. One thread.
+"""Compare the time per counterfactual with and without five rules on single features, with one thread.
 
 Run: python benchmarks/rules.py [--data NAME …] [--points N] [--rounds N] [--json FILE]
 
-λ = (0.1, 1, 0), margin 1e-4; gradient boosting of stumps and of depth 3 and random forests of scikit-learn; points drawn
-from the training rows. The rules are on five features drawn at random with a fixed seed: two may only rise, one may only
-fall, two stay between the 5 % and the 95 % quantile of the data. Rounds with and without rules alternate, and the minimum of
-each is taken, so that a busy machine affects both alike. A rule that forbids the cheapest change makes a different problem,
-which may need more nodes. So the nodes are printed, and also the ratio for points whose result the rules do not change.
+λ is (0.1, 1, 0) and the margin is 1e-4. The models are gradient boosting with stumps and with trees of depth 3, and random
+forests, all of scikit-learn. Points are drawn from the training rows. The rules are on five features, drawn at random with a
+fixed seed: two may only rise, one may only fall, and two stay between the 5 % and the 95 % quantile of the data. Rounds with
+and without rules alternate, and the minimum of each is used, so that a busy machine affects both. If a rule forbids the
+cheapest change, the problem is a different one and may need more nodes. So the script also prints the number of nodes, and
+the ratio for points whose result does not change with the rules.
 """
 
 from __future__ import annotations

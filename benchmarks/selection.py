@@ -1,8 +1,8 @@
-"""Three ways to choose k thresholds – the most frequent, greedily, proven optimal – on the paper's data, k = 1 to 16.
+"""Compare three ways to choose k thresholds of the paper's data: most frequent, greedy and proven optimal.
 
 Run: python benchmarks/selection.py [--tiny | --quick | --short] [--long] [--json FILE]
-Half an hour; --short: two folds, k up to 7, in some minutes; --quick: two data sets, two folds, k up to 8, in a minute;
---tiny: boston, one fold, k up to 6, in seconds; --long: the gap after 30 seconds too.
+The full run has k = 1 to 16 and takes half an hour. --short: two folds, k up to 7, some minutes. --quick: two data sets, two
+folds, k up to 8, a minute. --tiny: boston, one fold, k up to 6, seconds. --long: also measure the gap after 30 seconds.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Size(NamedTuple):
 
     @classmethod
     def asked(cls, words: Sequence[str]) -> Size:
-        """By the arguments."""
+        """Return the size of the run that the arguments request."""
         after = LONG_AFTER if "--long" in words else AFTER
         if "--tiny" in words:
             return cls(list(PAPER_P1)[:1], 1, range(1, 7), after[:1], 1.0)
@@ -50,22 +50,22 @@ class Size(NamedTuple):
 
 
 def at(found: list[Cell], name: str, k: int) -> list[Cell]:
-    """The folds of one data set and k."""
+    """Return the cells of all folds of one data set, for one k."""
     return [cell for cell in found if (cell.data, cell.k) == (name, k)]
 
 
 def line(title: str, entries: Sequence[str], width: int = 7) -> None:
-    """One line of a table, k in columns."""
+    """Print one line of a table, with one column per k."""
     print(f"  {title:<35}" + "".join(f"{entry:>{width}}" for entry in entries), flush=True)
 
 
 def percent(share: float) -> str:
-    """With one digit behind the point, which is also all that is recorded of it."""
+    """Format a share as a percentage with one decimal, as it is also recorded."""
     return f"{100 * share:.1f}"
 
 
 def print_data(name: str, found: list[Cell], ks: Sequence[int]) -> None:
-    """Inconsistency and accuracy of one data set, means over its folds."""
+    """Print the inconsistency and accuracy of one data set, as means over its folds."""
     by_k = [at(found, name, k) for k in ks]
     print(f"\n{name}: training inconsistency and, below, held-out accuracy of the tree of depth 3; %, means over folds")
     line("k", [str(k) for k in ks])
@@ -113,7 +113,7 @@ def gains(found: list[Cell]) -> None:
 
 
 def proofs(found: list[Cell], ks: Sequence[int]) -> list[str]:
-    """Seconds until the proof, worst of the folds; the verdict."""
+    """Print the seconds until the proof, the longest of the folds, and return the verdict."""
     small = [k for k in ks if k <= PROVEN_UP_TO]
     print(f"\nCPU seconds until the proof, one thread, worst of the folds; bar {SECONDS_BAR:g} s")
     line("k", [str(k) for k in small], width=9)
@@ -135,7 +135,7 @@ def proofs(found: list[Cell], ks: Sequence[int]) -> list[str]:
 
 
 def gaps(found: list[Timed]) -> list[str]:
-    """Gap over time beyond the k that are held to the bar, first fold; the verdict."""
+    """Print the gap over time on the first fold, for each k above those of the time bar, and return the verdict."""
     ks = list(dict.fromkeys(one.k for one in found))
     print("\nGap in % of the inconsistency after so many seconds, first fold; 0 is proven")
     line("k", [str(k) for k in ks])
@@ -199,7 +199,7 @@ def differences(found: list[Cell], ks: Sequence[int]) -> None:
 
 
 def external(found: list[Cell]) -> list[str]:
-    """Accuracy on magic's external rows; the verdict."""
+    """Print the accuracy on the external rows of magic, and return the verdict."""
     group = at(found, EXTERNAL_DATA, EXTERNAL_K)
     if not group:
         return []

@@ -1,4 +1,4 @@
-"""Time per counterfactual: this engine, and the paper's MILP in Gurobi and in HiGHS. One run, one thread.
+"""Compare the time per counterfactual of fcca with the paper's MILP in Gurobi and in HiGHS, with one thread.
 
 Run: python benchmarks/speed.py [--quick] [--data NAME …] [--points N] [--highs-points N] [--limit S] [--json FILE]
      (--quick: two data sets, fewer points)
@@ -61,7 +61,10 @@ class Timing(NamedTuple):
 
 @dataclass(frozen=True)
 class PaperMilp:
-    """Variables are x_CE, moved (0/1), |move| and the leaves (0/1), in this order; all lie between 0 and 1."""
+    """The paper's MILP. Its variables are x_CE, moved (0/1), |move| and the leaves (0/1), in this order.
+
+    All variables lie between 0 and 1.
+    """
 
     n_features: int
     tree_rows: sp.csr_array
@@ -73,7 +76,7 @@ class PaperMilp:
 
     @classmethod
     def of(cls, target: GradientBoostingClassifier, X: Floats) -> PaperMilp:
-        """The rows of an ensemble of stumps; X gives ε_j."""
+        """Build the MILP for an ensemble of stumps. X determines ε_j."""
         m, trees = X.shape[1], [stage[0].tree_ for stage in target.estimators_]
         step = np.array([smallest_step(column) for column in X.T])
         n, n_trees = 3 * m + 2 * len(trees), len(trees)
@@ -113,29 +116,29 @@ class PaperMilp:
         return kinds
 
     def point_low(self, x0: Floats) -> Floats:
-        """Lower sides of ``point_rows`` for one point."""
+        """Return the lower bounds of the constraints ``point_rows`` for one point."""
         return np.concatenate([x0, -x0, x0, -x0])
 
     def score_side(self, own_class: int) -> tuple[float, float]:
-        """Lower and upper side of the score row."""
+        """Return the lower and the upper bound of the constraint on the score."""
         return (MARGIN - self.base, np.inf) if own_class == 0 else (-np.inf, -MARGIN - self.base)
 
 
 def smallest_step(column: Floats) -> float:
-    """The authors' ε_j."""
+    """Return ε_j as the authors' code computes it."""
     steps = np.diff(np.unique(column))
     return max(LEAST_STEP, steps.min() / 2) if len(steps) else LEAST_STEP
 
 
 def norm_rows(m: int, n: int) -> sp.csr_array:
-    """``±x_CE + moved ≥ ±x0`` and ``±x_CE + |move| ≥ ±x0``."""
+    """Build the constraints ``±x_CE + moved ≥ ±x0`` and ``±x_CE + |move| ≥ ±x0``."""
     one, none, leaves = sp.eye_array(m), sp.csr_array((m, m)), sp.csr_array((m, n - 3 * m))
     blocks = [[one, one, none, leaves], [-one, one, none, leaves], [one, none, one, leaves], [-one, none, one, leaves]]
     return sp.csr_array(sp.block_array(blocks))
 
 
 class GurobiSolver:
-    """The MILP in Gurobi, one thread."""
+    """The MILP in Gurobi, with one thread."""
 
     def __init__(self, problem: PaperMilp) -> None:
         self.problem = problem
@@ -150,7 +153,7 @@ class GurobiSolver:
         self.of_point: list[Any] = []
 
     def __call__(self, x0: Floats, own_class: int) -> tuple[Floats, float]:
-        """The counterfactual and the seconds of ``optimize()`` alone."""
+        """Return the counterfactual and the seconds of ``optimize()`` alone."""
         self.model.reset()
         for rows in self.of_point:
             self.model.remove(rows)
@@ -169,7 +172,7 @@ class GurobiSolver:
 
 
 class HighsSolver:
-    """The MILP in HiGHS through scipy. The set-up is not measured."""
+    """The MILP in HiGHS through scipy. The time to build the MILP is not measured."""
 
     def __init__(self, problem: PaperMilp, time_limit: float) -> None:
         self.problem, self.time_limit = problem, time_limit
@@ -206,7 +209,7 @@ def time_milp(solver: Callable, target: GradientBoostingClassifier, X: Floats, p
 
 
 def points_of(target: GradientBoostingClassifier, data: PaperData, X: Floats, y: NDArray) -> Points:
-    """The paper's set M."""
+    """Return the paper's set M."""
     predicted = target.predict(X)
     rows = np.flatnonzero((predicted == y) & (target.predict_proba(X).max(axis=1) <= data.p1))
     return Points(rows, np.searchsorted(target.classes_, predicted[rows]).astype(np.int32))
@@ -223,7 +226,7 @@ def seconds_per_run(run: Callable[[], Any]) -> Floats:
 
 
 def time_engine(target: GradientBoostingClassifier, data: PaperData, X: Floats, points: Points) -> tuple[Floats, Timing]:
-    """Seconds per point and run: of the search alone, and of the whole ``solve`` with its verification."""
+    """Measure the seconds per point and run: of the search alone, and of the whole ``solve`` with its verification."""
     engine = CounterfactualEngine(target, CounterfactualProblem(LAMBDA0, LAMBDA1, 0.0, MARGIN))
     engine.observe(X)
 
@@ -242,7 +245,7 @@ def time_engine(target: GradientBoostingClassifier, data: PaperData, X: Floats, 
 
 
 def line(who: str, timing: Timing, n: int, ours: Floats | None = None) -> str:
-    """One row of the table; ``ours`` to divide by."""
+    """Format one line of the table. The ratios divide by the times ``ours``."""
     text = f"  {who:<22}{n:>6} points, {timing.flipped:>5} flip"
     scale, unit = (1e6, "µs") if np.median(timing.search) < 1e-3 else (1e3, "ms")
     for title, seconds in (("search", timing.search), ("whole", timing.with_update)):
@@ -254,7 +257,7 @@ def line(who: str, timing: Timing, n: int, ours: Floats | None = None) -> str:
 
 
 def keep(data: str, who: str, timing: Timing, n: int, ours: Floats | None = None, limit: float = np.inf) -> None:
-    """Record the same figures. A median at the limit comes from points that were given up."""
+    """Record the figures of a line. If the median is at the time limit, it comes from points that were given up."""
     figures = {"points": n, "flip": timing.flipped}
     figures |= {"search: median µs": 1e6 * np.median(timing.search), "whole: median µs": 1e6 * np.median(timing.with_update)}
     ratio = {} if ours is None else {"times faster": np.median(timing.search) / np.median(ours)}
@@ -264,7 +267,7 @@ def keep(data: str, who: str, timing: Timing, n: int, ours: Floats | None = None
 
 
 def run(name: str, n_gurobi: int, n_highs: int, limit: float) -> float | None:
-    """Time one data set; returns the smaller of both ratios to Gurobi's search, None without Gurobi."""
+    """Measure one data set, and return the smaller of the two ratios to Gurobi's search; None without Gurobi."""
     data = load_paper_data(name)
     training = data.folds()[0][0]
     X, y = data.X[training], data.y[training]

@@ -1,12 +1,12 @@
-"""Time and peak memory of ``fcca distill`` over a table that is read in chunks, by its number of rows. One thread.
+"""Measure time and peak memory of ``fcca distill`` for tables read in chunks, by number of rows, with one thread.
 
 Run: python benchmarks/streaming.py [--quick] [--full] [--memory-rows N] [--tables DIR] [--json FILE]
      (to a million rows; --quick: to 300,000; --full: to 20 million)
 
 The tables come from synthetic.py, and covertype_2v4 is added if FCCA_DATA has it. Each run is a separate process, whose CPU
-seconds and peak memory the system counts. The time over all rows is the time of the steps that read all rows, as the command
-reports it. It excludes starting Python and fitting the black box on a sample of fixed size. Up to --memory-rows rows, the
-same is run with the table in memory, and the files that both write are compared byte by byte.
+seconds and peak memory are counted by the system. The time over all rows is the time of the steps that read all rows, as the
+command reports it. It excludes the start of Python and the fit of the black box on a sample of fixed size. Tables of up to
+--memory-rows rows are also run in memory, and the files of both runs are compared byte by byte.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Run:
 
 
 def run(command: list[str]) -> Run:
-    """Run a command on one thread and let the system count."""
+    """Run a command with one thread, and return its time, memory and output."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as printed, tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
         begin = time.perf_counter()
         process = subprocess.Popen(command, stdout=printed, stderr=errors, env=os.environ | ONE_THREAD)
@@ -85,7 +85,7 @@ def run(command: list[str]) -> Run:
 
 @dataclass(frozen=True)
 class Distilled:
-    """One run of ``fcca distill``, and the processor's seconds over all rows."""
+    """One run of ``fcca distill``, and its CPU seconds over all rows."""
 
     rows: int
     run: Run
@@ -94,7 +94,7 @@ class Distilled:
 
     @property
     def row_seconds(self) -> float:
-        """Estimated wall seconds over all rows, if waiting for processor and disk is spread evenly over the run."""
+        """Estimated wall seconds over all rows, under the assumption that waiting times are spread evenly over the run."""
         return self.row_cpu_seconds * self.run.seconds / self.run.cpu_seconds
 
     @property
@@ -137,7 +137,7 @@ class Case:
         return [name for name in COMPARED if self.streamed.files[name] != self.in_memory.files[name]]
 
     def figures(self) -> dict[str, Any]:
-        """As the table has them."""
+        """Return the figures of the table's line, by column name."""
         one, other = self.streamed, self.in_memory
         return {
             "rows": one.rows,
@@ -154,7 +154,7 @@ class Case:
 
 
 def measured(name: str, table: Path, *, sample: int, with_memory: bool) -> Case:
-    """Run both and print their line."""
+    """Run the table in chunks and in memory, and print one line."""
     in_memory = None
     with tempfile.TemporaryDirectory() as folder:
         streamed = distilled(table, Path(folder) / "streamed", sample=sample)
@@ -171,7 +171,7 @@ def measured(name: str, table: Path, *, sample: int, with_memory: bool) -> Case:
 
 @contextmanager
 def table_of(what: int | Path, kept: Path | None) -> Iterator[Path]:
-    """Yield a synthetic table or the table of a CSV file, in the folder of kept tables or temporarily."""
+    """Yield the Parquet file of a synthetic table or of a CSV file, in the folder ``kept`` or in a temporary folder."""
     name = f"synthetic-{what}x{FEATURES}" if isinstance(what, int) else what.name.split(".")[0]
     how = ["--rows", str(what), "--features", str(FEATURES)] if isinstance(what, int) else ["--csv", str(what)]
     with tempfile.TemporaryDirectory() as folder:
@@ -198,7 +198,7 @@ HEADER = (
 
 
 def line(case: Case) -> str:
-    """Of the printed table."""
+    """Format one line of the printed table."""
     one, other = case.streamed, case.in_memory
     text = f"{case.name:<14}{one.rows:>11,} | {one.run.seconds:>9.1f} {one.run.cpu_seconds:>9.1f} | {one.row_seconds:>9.1f} "
     text += f"{one.row_cpu_seconds:>9.1f} {one.rows_per_second:>10,.0f} | {one.run.peak_megabytes:>6,.0f} | "
@@ -214,12 +214,12 @@ def slope(rows: list[int], seconds: list[float]) -> float:
 
 
 def verdict(is_met: bool, text: str) -> None:
-    """One line per bar."""
+    """Print one line for a bar."""
     print(f"{'PASS' if is_met else 'MISS'}  {text}")
 
 
 def judge(cases: list[Case], sized: list[Case]) -> None:
-    """The bars; ``sized`` are the tables that differ in the number of rows alone."""
+    """Check the bars. ``sized`` are the tables that differ only in the number of rows."""
     largest = max(cases, key=lambda case: case.streamed.run.peak_megabytes)
     peak = largest.streamed.run.peak_megabytes
     verdict(peak < PEAK_BAR, f"peak memory below {PEAK_BAR:,.0f} MB: at most {peak:,.0f} MB ({largest.name})")
@@ -237,7 +237,7 @@ def judge(cases: list[Case], sized: list[Case]) -> None:
 
 
 def judge_slope(runs: list[Distilled]) -> None:
-    """How time grows with rows."""
+    """Check how the time grows with the number of rows."""
     rows = [one.rows for one in runs]
     slopes = {
         "over all rows, CPU": slope(rows, [one.row_cpu_seconds for one in runs]),
@@ -258,7 +258,7 @@ def judge_slope(runs: list[Distilled]) -> None:
 
 
 def extrapolate(largest: Distilled) -> None:
-    """Print the time of a larger table at the measured rate."""
+    """Print the estimated time of a larger table at the measured rate."""
     rate = largest.rows_per_second
     hours = {cores: EXTRAPOLATED_ROWS / rate / cores / 3600 for cores in EXTRAPOLATED_CORES}
     told = ", ".join(f"{found:.2f} hours on {cores} core{'s' if cores > 1 else ''}" for cores, found in hours.items())
@@ -272,18 +272,20 @@ def extrapolate(largest: Distilled) -> None:
 
 
 def arguments() -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     sizes = parser.add_mutually_exclusive_group()
     sizes.add_argument("--quick", action="store_true", help=f"two small tables, a sample of {QUICK_SAMPLE:,} rows")
-    sizes.add_argument("--full", action="store_true", help=f"up to {max(FULL_SIZES):,} rows: disk for the largest table")
+    sizes.add_argument(
+        "--full", action="store_true", help=f"up to {max(FULL_SIZES):,} rows; needs disk space for the largest table"
+    )
     parser.add_argument(
         "--memory-rows",
         type=int,
         default=MEMORY_ROWS,
-        help=f"also run tables with at most this many rows in memory ({MEMORY_ROWS:,})",
+        help=f"maximum number of rows of tables that are also run in memory ({MEMORY_ROWS:,})",
     )
-    parser.add_argument("--tables", type=Path, metavar="DIR", help="keep the tables here, and use those that are here")
+    parser.add_argument("--tables", type=Path, metavar="DIR", help="folder in which tables are kept for later runs")
     options = parser.parse_args()
     if options.tables is not None and not options.tables.is_dir():
         parser.error(f"There is no folder {options.tables}. Make it first.")

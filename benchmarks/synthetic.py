@@ -1,13 +1,13 @@
-"""Write a large table of two classes, or a CSV file, as Parquet, row group by row group.
+"""Write a large synthetic table with two classes, or the table of a CSV file, as a Parquet file.
 
 Run: python benchmarks/synthetic.py OUT.parquet [--rows N] [--features N] [--seed N] [--row-group N] [--json FILE]
      python benchmarks/synthetic.py OUT.parquet --csv FILE [--row-group N]
 
-The columns are of ten kinds in turn: continuous, rounded to two digits, whole numbers, flags; float64, float32 and integers
-of several widths. The labels are drawn from a rule of the first ten columns, one of each kind, which is additive except for
-two interactions. The other columns are noise. A value depends only on the seed, its row and its column. So a longer table
-begins with the rows of a shorter one, and a wider table begins with the columns of a narrower one. The size of the row
-groups does not change the rows.
+There are ten kinds of columns, which repeat in turn: continuous, rounded to two digits, whole numbers and flags, as float64,
+float32 and integers of several widths. The labels are drawn from a rule on the first ten columns, one of each kind. The rule
+is additive except for two interactions. The other columns are noise. A value depends only on the seed, its row and its
+column. So a longer table begins with the rows of a shorter one, and a wider table begins with the columns of a narrower one.
+The size of the row groups does not change the rows.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ STEEPNESS, MIDDLE = 1.5, 3.44  # three of ten labels are 1, and the rule itself 
 
 
 class Kind(NamedTuple):
-    """How the values of a column are drawn."""
+    """Kind of a column: how its values are drawn."""
 
     name: str
     draw: Callable[[np.random.Generator, int], Values]
@@ -97,7 +97,7 @@ def drawn_block(seed: int, block: int, n_features: int) -> tuple[list[Values], N
 
 
 def blocks(n_rows: int, n_features: int, seed: int) -> Iterator[pa.Table]:
-    """The table, block by block."""
+    """Yield the synthetic table, block by block."""
     columns = [*names(n_features), LABEL]
     for block in range(-(-n_rows // BLOCK_ROWS)):
         features, labels = drawn_block(seed, block, n_features)
@@ -105,7 +105,7 @@ def blocks(n_rows: int, n_features: int, seed: int) -> Iterator[pa.Table]:
 
 
 def csv_blocks(path: Path) -> Iterator[pa.Table]:
-    """A CSV file, plain or compressed as its name says, block by block."""
+    """Yield the table of a CSV file, plain or compressed, block by block."""
     options = pyarrow.csv.ReadOptions(block_size=CSV_BLOCK_BYTES)
     with pyarrow.csv.open_csv(path, read_options=options) as reader:
         for batch in reader:
@@ -125,9 +125,9 @@ def regrouped(tables: Iterable[pa.Table], n_rows: int) -> Iterator[pa.Table]:
 
 
 def write(tables: Iterable[pa.Table], path: Path, row_group: int, *, repeating: list[str] | bool = True) -> None:
-    """Write tables as row groups of a Parquet file, which appears when it is complete.
+    """Write tables as row groups of a Parquet file. The file gets its name only when it is complete.
 
-    ``repeating`` names the columns that are stored as a dictionary; True leaves it to pyarrow.
+    ``repeating`` lists the columns that are stored with a dictionary. With True, pyarrow decides.
     """
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     writer: pq.ParquetWriter | None = None
@@ -155,7 +155,7 @@ def write_synthetic(
 
 
 def write_csv_as_parquet(csv: Path, path: Path, row_group: int = ROW_GROUP) -> None:
-    """Write a CSV file's table."""
+    """Convert a CSV file to Parquet."""
     write(csv_blocks(csv), path, row_group)
 
 
@@ -165,7 +165,7 @@ def megabytes(path: Path) -> float:
 
 
 def seconds_to_read(path: Path) -> float:
-    """Measure reading all row groups, one after the other, on one thread."""
+    """Measure the seconds to read all row groups one after the other, with one thread."""
     begin = time.perf_counter()
     with pq.ParquetFile(path) as file:
         for at in range(file.num_row_groups):
@@ -174,13 +174,15 @@ def seconds_to_read(path: Path) -> float:
 
 
 def arguments() -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", type=Path, metavar="OUT.parquet", help="file to write; an older one of its name is replaced")
-    parser.add_argument("--rows", type=int, help=f"({N_ROWS:,})")
-    parser.add_argument("--features", type=int, help=f"columns besides the label, at least {len(KINDS)} ({N_FEATURES})")
-    parser.add_argument("--seed", type=int, help="(0)")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write this table instead of a synthetic one")
+    parser.add_argument("out", type=Path, metavar="OUT.parquet", help="file to write; an existing file is replaced")
+    parser.add_argument("--rows", type=int, help=f"number of rows ({N_ROWS:,})")
+    parser.add_argument(
+        "--features", type=int, help=f"number of columns without the label, at least {len(KINDS)} ({N_FEATURES})"
+    )
+    parser.add_argument("--seed", type=int, help="random seed (0)")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="convert this file instead of writing a synthetic table")
     parser.add_argument("--row-group", type=int, default=ROW_GROUP, help=f"rows of a row group ({ROW_GROUP:,})")
     options = parser.parse_args()
     made = {"rows": N_ROWS, "features": N_FEATURES, "seed": 0}

@@ -1,10 +1,11 @@
-"""The tree from a raw table with categories and missing values, and from the same table encoded by hand. One thread.
+"""Compare the tree from a raw table with categories and missing values with the tree from a table encoded by hand.
 
 Run: python benchmarks/tables.py [--data NAME …] [--models NAME …] [--seeds N] [--rows N] [--quick] [--json FILE]
 
-Splits are stratified 70/30, and the same for both. *raw*: the columns of the file, as `fcca distill` reads them. *hand*: the
-encoding of a careful user, with a 0/1 column per category (missing is one of them), medians of the training rows for missing
-numbers, and a 0/1 column that marks them. Both use the same family of black box, the same discretizer and the same tree.
+Splits are stratified 70/30, and the same for both. *raw* are the columns of the file, as `fcca distill` reads them. *hand*
+is the encoding of a careful user. It has a 0/1 column per category (missing is one of them). Missing numbers are replaced
+with the median of the training rows and marked in another 0/1 column. Both trees use the same family of black boxes, the
+same discretizer and the same settings, with one thread.
 Held-out accuracy is measured. A data set passes if the tree from the raw table is at most one point worse, on average over
 its seeds.
 """
@@ -58,7 +59,7 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", default=DATA, choices=DATA)
     parser.add_argument("--models", nargs="+", default=MODELS, choices=MODELS)
     parser.add_argument("--seeds", type=int, default=1, help="number of splits")
-    parser.add_argument("--rows", type=int, default=None, help="at most this many training rows, drawn at random")
+    parser.add_argument("--rows", type=int, default=None, help="maximum number of training rows, drawn at random")
     parser.add_argument("--depth", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="two small data sets, two models, one split")
     options = parser.parse_args()
@@ -119,14 +120,14 @@ def compared(data: str, frame: pd.DataFrame, model: TargetModel, seed: int, most
 
 
 def _as_read(X: pd.DataFrame) -> pd.DataFrame:
-    """Convert numbers to float64 and strings to objects, as the command line reads them."""
+    """Convert numbers to float64 and strings to objects, as the command line does."""
     numbers = {name: X[name].astype(np.float64) for name in X.columns if pd.api.types.is_numeric_dtype(X[name].dtype)}
     texts = {name: X[name].astype(object) for name in X.columns if name not in numbers}
     return pd.DataFrame({name: numbers.get(name, texts.get(name)) for name in X.columns})
 
 
 def by_hand(X: pd.DataFrame) -> Any:
-    """Make the transformer to numbers without missing values, which is fitted on the training rows."""
+    """Create the transformer that encodes a table as numbers without missing values."""
     encoder = make_column_transformer(
         (OneHotEncoder(sparse_output=False, handle_unknown="ignore"), make_column_selector(dtype_include=object)),
         (SimpleImputer(strategy="median", add_indicator=True), make_column_selector(dtype_include=np.number)),

@@ -1,15 +1,16 @@
-"""The optimal tree of fcca, pystreed, gosdt and pycontree: CPU seconds of one fit, end to end, one thread.
+"""Compare the CPU seconds of an optimal tree in fcca, pystreed, gosdt and pycontree, with one thread.
 
 Run: python benchmarks/trees.py [--quick] [--data NAME …] [--depths N …] [--limit S] [--own-limit S] [--rows N]
      [--json FILE]      (--quick: two small data sets, at most 5 s for a peer, 100,000 rows)
 
-The columns are ``x > t`` for all distinct thresholds of a gradient boosting of 100 trees, of depth 1 and of depth 3. All
-minimise error share + 10/n · leaves. pystreed and pycontree penalize branch nodes, one fewer than leaves. pycontree gets the
-continuous columns, so its tree can only be better. Every peer runs in a separate process and is stopped at its time limit. A
-fit that takes less than a second is repeated, and the fastest one counts, for all alike.
+The columns are ``x > t`` for all distinct thresholds of a gradient boosting model with 100 trees, of depth 1 and of depth 3.
+All programs minimize error share + 10/n · leaves. pystreed and pycontree penalize branch nodes, whose number is one less
+than the number of leaves. pycontree gets the continuous columns, so its tree can only be better. Every peer runs in a
+separate process and is stopped at its time limit. For all programs, a fit that takes less than a second is repeated, and the
+fastest one counts.
 
-Then the other criteria are compared with the error: depth 3 on the same tables, and depth 4 with at most eight leaves on 60
-and 100 of the columns, with the gap if the search was stopped by the time limit. Penalties per leaf are the defaults.
+Then the other criteria are compared with the error: at depth 3 on the same tables, and at depth 4 with at most eight leaves
+on 60 and 100 of the columns. If the time limit stopped the search, the gap is printed. The costs per leaf are the defaults.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ MANY_SECONDS, MANY_MEGABYTES = 1.5, 300.0
 
 
 class Fit(NamedTuple):
-    """One fit. The objective includes the leaves; NaN if there is no result."""
+    """One fit. The objective includes the cost of the leaves; it is NaN if there is no result."""
 
     seconds: float
     objective: float
@@ -70,7 +71,7 @@ class Fit(NamedTuple):
 
 @dataclass(frozen=True)
 class Case:
-    """One data set with the thresholds of one boosting."""
+    """One data set with the thresholds of one gradient boosting model."""
 
     name: str
     X: Floats
@@ -93,7 +94,7 @@ def load(name: str) -> tuple[Floats, NDArray[np.int64]]:
 
 
 def boosted_table(X: Floats, y: NDArray[np.int64], depth: int) -> Table:
-    """``x > t`` for every threshold of a fitted boosting."""
+    """Return the binary columns ``x > t`` for every threshold of a fitted gradient boosting model."""
     model = GradientBoostingClassifier(max_depth=depth, random_state=0).fit(X, y)
     trees = [tree.tree_ for tree in model.estimators_.ravel()]
     cuts = {(int(j), float(t)) for tree in trees for j, t in zip(tree.feature, tree.threshold, strict=True) if j >= 0}
@@ -201,12 +202,12 @@ class Race(NamedTuple):
         return f"{self.case.name} {self.case.table.shape[0]}×{self.case.table.shape[1]} depth {self.depth}"
 
     def times_faster(self, peer: str) -> float | None:
-        """Ratio to the time of a peer that proved its tree; None if it did not."""
+        """Time of a peer divided by that of fcca; None if the peer did not prove its tree."""
         theirs = self.fits.get(peer)
         return theirs.seconds / self.fits["fcca"].seconds if theirs is not None and theirs.proven else None
 
     def at_least(self, peer: str) -> float | None:
-        """Like ``times_faster``, but with a lower bound for a peer that was stopped by its limit.
+        """Like ``times_faster``, but with a lower bound if the peer was stopped by its time limit.
 
         None if neither proved its tree.
         """
@@ -229,7 +230,10 @@ class Race(NamedTuple):
 
 
 def race(case: Case, depth: int, own_limit: float, limits: dict[str, float], continuous: dict[int, Fit]) -> Race:
-    """``continuous``: pycontree's fits of the same rows by depth, which do not depend on the thresholds."""
+    """Fit one case with all programs, print a line, and return the fits.
+
+    ``continuous`` has earlier fits of pycontree on the same rows, by depth. They do not depend on the thresholds.
+    """
     fits = {"fcca": fit_fcca(case, depth, own_limit)}
     for peer, limit in limits.items():
         known = continuous.get(depth) if peer == "pycontree" else None
@@ -292,7 +296,7 @@ def judge(races: list[Race], own_limit: float) -> None:
 
 
 def judge_objectives(races: list[Race], own_limit: float) -> None:
-    """Compare objectives. pycontree may split at any number, so a better tree of it is reported."""
+    """Compare the objectives. pycontree may split at any value, so it may find a better tree, which is reported."""
     both = [r for r in races if "pycontree" in r.fits and r.fits["pycontree"].proven and r.fits["fcca"].proven]
     better = [r for r in both if r.fits["pycontree"].objective < r.fits["fcca"].objective - 1e-9]
     if better:
@@ -336,7 +340,7 @@ def search(case: Case, criterion: str, depth: int, max_leaves: int | None, limit
 
 
 def compare_criteria(cases: list[Case], limit: float) -> None:
-    """Depth 3: seconds of each criterion, and how many times the error's."""
+    """Print the seconds of each criterion at depth 3, and their ratio to the seconds of the error."""
     print(f"\nCriteria at depth 3: CPU seconds, × is over the error's\n{'data':<24}{'table':>10}", end="")
     print("".join(f"{criterion:>20}" for criterion in CRITERIA))
     ratios: dict[str, float] = {}
@@ -357,7 +361,7 @@ def compare_criteria(cases: list[Case], limit: float) -> None:
 
 
 def compare_few_leaves(cases: list[Case], limit: float) -> None:
-    """Depth 4 with at most eight leaves on evenly chosen columns: seconds, or the gap after the time limit."""
+    """Print the seconds, or the gap after the time limit, at depth 4 with at most eight leaves on some of the columns."""
     print(f"\nDepth 4, at most {FEW_LEAVES} leaves: CPU seconds; in brackets with the gap after {limit:g} s")
     print(f"{'data':<24}{'table':>10}{''.join(f'{criterion:>20}' for criterion in CRITERIA)}")
     slowest, label = 0.0, "no table with so many columns"
@@ -387,7 +391,10 @@ class ManyRows(NamedTuple):
 
 
 def many_rows(n_rows: int, n_distinct: int, dtype: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Thresholds of ten features, sampled from ``n_distinct`` prototypes; a noisy rule of four of them is the label."""
+    """Draw rows of binary columns, thresholds of ten features, from ``n_distinct`` prototypes.
+
+    The label is a noisy rule on four of the features.
+    """
     random = np.random.default_rng(0)
     features = np.sort(random.integers(0, 10, size=N_COLUMNS))
     levels = random.normal(size=N_COLUMNS)
@@ -443,9 +450,13 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="two small data sets, fewer rows, less time for the peers")
     parser.add_argument("--data", nargs="+", choices=NAMES, help="data sets (all)")
     parser.add_argument("--depths", nargs="+", type=int, default=[3, 4], help="depths of the trees (3 4)")
-    parser.add_argument("--limit", type=float, help="seconds for a peer's fit, rounded up (120, gosdt 60)")
-    parser.add_argument("--own-limit", type=float, default=OWN_LIMIT, help=f"seconds for fcca's fit ({OWN_LIMIT:g})")
-    parser.add_argument("--rows", type=int, help=f"most rows of the last table ({MANY_ROWS:,}); 0 leaves it out")
+    parser.add_argument("--limit", type=float, help="time limit of a peer's fit in seconds, rounded up (120, gosdt 60)")
+    parser.add_argument(
+        "--own-limit", type=float, default=OWN_LIMIT, help=f"time limit of fcca's fit in seconds ({OWN_LIMIT:g})"
+    )
+    parser.add_argument(
+        "--rows", type=int, help=f"maximum number of rows of the last table ({MANY_ROWS:,}); 0 leaves it out"
+    )
     options = parser.parse_args()
     warnings.simplefilter("ignore", UnfinishedSearchWarning)
     limit = options.limit if options.limit is not None else (QUICK_LIMIT if options.quick else None)

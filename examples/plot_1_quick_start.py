@@ -2,8 +2,8 @@
 How do I turn a black box into a small tree?
 ============================================
 
-Gradient boosting is accurate, but nobody can read it. Here 100 boosted trees become a tree with a few leaves. No tree
-within the same limits, on the same thresholds of the boosting model, is better on the training rows, and this is proven.
+Gradient boosting is accurate, but nobody can read it. Here, 100 boosted trees become a tree with a few leaves. It is
+proven that no tree on the same thresholds, within the same limits, is better on the training rows.
 """
 
 # %%
@@ -21,7 +21,7 @@ X, y = data.data, data.target_names[data.target]
 X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
 
 # %%
-# The classifier has two parts: a discretizer, which finds the thresholds of the black box, and a tree on them.
+# The classifier has two parts: a discretizer, which finds the thresholds of the black box, and a tree on these thresholds.
 # ``Q=0.7`` keeps the 30 % of the thresholds that are crossed most often. ``max_leaf_nodes`` is the maximum number of leaves.
 black_box = GradientBoostingClassifier(max_depth=2, random_state=0)
 classifier = FCCAClassifier(FCCADiscretizer(black_box, Q=0.7), OptimalTreeClassifier(max_leaf_nodes=6)).fit(X_train, y_train)

@@ -28,7 +28,7 @@ def distilled(black_box, Q):
 
 
 # %%
-# A gradient boosting model with 60 small trees. Each arrow is a counterfactual: the cheapest change of one row that flips
+# A gradient boosting model with 60 small trees. Each arrow is a counterfactual: the cheapest change to one row that flips
 # the prediction of the boosting model. The lines are the kept thresholds.
 boosting = GradientBoostingClassifier(n_estimators=60, max_depth=2, random_state=0)
 fine = distilled(boosting, Q=0.3)
@@ -36,7 +36,7 @@ DecisionRegionsDisplay.from_estimator(fine)
 plt.show()
 
 # %%
-# ``Q = 0.8`` keeps only the fifth of the thresholds that are crossed most often, so the tree becomes coarser.
+# ``Q = 0.8`` keeps only the most frequently crossed fifth of the thresholds, so the tree becomes coarser.
 coarse = distilled(boosting, Q=0.8)
 DecisionRegionsDisplay.from_estimator(coarse, n_arrows=0)
 plt.show()

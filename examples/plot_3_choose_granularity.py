@@ -2,7 +2,7 @@
 How coarse may the tree be?
 ===========================
 
-``Q`` decides how many thresholds are kept: ``Q = 0.5`` keeps the half of the thresholds that are crossed most often.
+``Q`` sets how many thresholds are kept: ``Q = 0.5`` keeps the most frequently crossed half of the thresholds.
 Fewer thresholds give a simpler table and a simpler tree. With too few thresholds, the tree becomes less accurate.
 Cross-validation shows for which ``Q`` this begins.
 """
@@ -27,8 +27,8 @@ path = classifier.granularity_path(X, y, cv=5)
 path.round(3)
 
 # %%
-# The bars show one standard error of the accuracy. The mark is the choice of the rule "one standard error": the fewest
-# thresholds whose tree has an accuracy within one standard error of the highest accuracy.
+# The bars show one standard error of the accuracy. The mark shows the choice of the rule "one standard error": the
+# largest ``Q`` whose accuracy is within one standard error of the highest accuracy.
 GranularityDisplay.from_path(path)
 plt.show()
 

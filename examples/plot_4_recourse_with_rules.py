@@ -42,8 +42,8 @@ print(free.sentences()[0])
 
 # %%
 # With rules: the age does not change. The education may only rise, and a change of it costs twice as much as without the
-# rule. The income may fall by 10 % or rise by 20 %, the debt may only fall, and the duration of the loan is in whole
-# years. If the education rises, the income must rise, too. At most three columns may change.
+# rule. The income may fall by at most 10 % or rise by at most 20 %. The debt may only fall, and the duration of the
+# loan is in whole years. If the education rises, the income must rise, too. At most three columns may change.
 rules = [
     Immutable("age"),
     Increasing("education"),
@@ -66,6 +66,6 @@ plt.show()
 
 # %%
 # For how many of the refused people is there an allowed change that leads to a loan? The status "infeasible" means that
-# it is proven that no such change exists.
+# no such change exists, which is proven.
 everybody = explainer.explain(refused, target="granted")
 print(everybody.counts())

@@ -2,8 +2,8 @@
 Can I read what my XGBoost model does?
 ======================================
 
-``fcca`` reads a fitted XGBoost model. It finds the thresholds that the cheapest changes of the rows cross, and a small
-tree on them that agrees with the model on most rows.
+``fcca`` reads a fitted XGBoost model. It finds the thresholds that the cheapest changes of the rows cross. On these
+thresholds, it grows a small tree that agrees with the model on most rows.
 """
 
 # %%
@@ -22,16 +22,16 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_sta
 xgboost = XGBClassifier(n_estimators=30, max_depth=2, random_state=0).fit(X_train, y_train)
 
 # %%
-# ``FrozenEstimator`` keeps the fitted model from being refitted. ``Q=0.5`` keeps the half of the thresholds that are
-# crossed most often. With ``fit_to="target"``, the tree learns the predictions
-# of XGBoost and not the labels, because it is meant to replace XGBoost.
+# ``FrozenEstimator`` keeps the fitted model from being refitted. ``Q=0.5`` keeps the most frequently crossed half of the
+# thresholds. The tree is meant to replace XGBoost. So ``fit_to="target"`` makes it learn the predictions of XGBoost instead
+# of the labels.
 classifier = FCCAClassifier(FCCADiscretizer(FrozenEstimator(xgboost), Q=0.5), fit_to="target").fit(X_train, y_train)
 growers = [f"grower {i}" for i in (1, 2, 3)]
 TreeDisplay.from_estimator(classifier, class_names=growers)
 plt.show()
 
 # %%
-# The accuracy of both and their agreement on held-out rows.
+# The accuracy of XGBoost and of the tree, and their agreement, on held-out rows.
 print(f"accuracy of XGBoost             {xgboost.score(X_test, y_test):.3f}")
 print(f"accuracy of the tree            {classifier.score(X_test, y_test):.3f}")
 print(f"tree agrees with XGBoost on     {classifier.fidelity(X_test):.3f}")

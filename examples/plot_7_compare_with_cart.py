@@ -54,6 +54,6 @@ better = np.sign((scores["fcca"] - scores["CART"]).round(6)).map({1: "fcca bette
 print(better.groupby(scores["data"]).value_counts().to_string())
 
 # %%
-# CART may split at all values of all columns, fcca only at the thresholds that counterfactuals cross.
-# The proof that the tree is the best one holds for these thresholds, the limits on its size and the training rows, not
-# for new rows. In any case, the same thresholds also explain the black box.
+# CART may split at all values of all columns, fcca only at the thresholds that counterfactuals cross. The tree is proven to
+# be the best one for these thresholds, the limits on its size and the training rows, but not for new rows. An advantage of
+# fcca is that the same thresholds also explain the black box.

@@ -50,8 +50,8 @@ RecourseDisplay.from_recourse(recourse)
 plt.show()
 
 # %%
-# The tree with and without conditions on sex. Here a change of sex costs only a tenth of what it costs by default. So
-# there is probably a condition on sex if the black box depends on it.
+# The tree with and without conditions on sex. Here, a change of sex costs only a tenth of what it costs by default. So if
+# the black box depends on sex, there is probably a condition on sex.
 classifier = FCCAClassifier(FCCADiscretizer(black_box, constraints=[Cost("sex", 0.1)]))
 found = distill_without(classifier, X, y, "sex", favourable="granted")
 print(found.models[["accuracy", "fidelity", "leaves", "uses_sensitive"]])

@@ -2,9 +2,9 @@
 Which four thresholds are enough?
 =================================
 
-Counterfactuals find dozens of thresholds. The four that are crossed most often are often similar to each other. The
-four that separate the labels of the training rows best can be found, with proof. Whether the tree on these four is also
-more accurate on new rows is a different question, which needs held-out rows.
+Counterfactuals find dozens of thresholds. The four that are crossed most often are often similar to each other.
+``OptimalSelection`` finds the four that separate the labels of the training rows best, with proof. Held-out rows then
+show whether the tree on these four thresholds is also more accurate on new rows.
 """
 
 # %%
@@ -26,8 +26,8 @@ print(len(table), "thresholds")
 
 # %%
 # The best threshold, the best two, and so on. Rows that agree on all chosen thresholds cannot be told apart.
-# *Inconsistency* is the share of rows whose label differs from the most frequent label of their group. Every model on
-# these thresholds alone is wrong on at least this share of the rows.
+# *Inconsistency* is the share of rows whose label differs from the most frequent label of their group. Every model that
+# uses only these thresholds gets at least this share of the rows wrong.
 frontier = OptimalSelection().frontier(table, X, y, k=range(1, 9))
 print(frontier)
 

@@ -62,9 +62,9 @@ TreeDisplay.from_estimator(classifier)
 plt.show()
 
 # %%
-# **How much accuracy is lost?** The tree is easier to read than the black box, but usually less accurate. People decide
-# whether that is worth it. These are the figures on the 300 held-out applications. Predicting "good" for everybody is
-# also right for most of them.
+# **How much accuracy is lost?** The tree is easier to read than the black box, but usually less accurate. People have to
+# decide whether this is worth it. These are the figures on the 300 held-out applications. Note that predicting "good" for
+# everybody is also correct for most of them.
 print(f"black box                       {black_box.score(X_test, y_test):.3f}")
 print(f"tree                            {classifier.score(X_test, y_test):.3f}")
 print(f"everybody is good               {(y_test == 'good').mean():.3f}")

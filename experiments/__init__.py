@@ -1,1 +1,1 @@
-"""The paper's study, declared, run, drawn and judged: ``python -m experiments``."""
+"""Repeat the paper's study and check its claims: ``python -m experiments``."""

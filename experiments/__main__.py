@@ -1,4 +1,4 @@
-"""The command line: ``python -m experiments run`` and ``python -m experiments page``."""
+"""Command line: ``python -m experiments run`` and ``python -m experiments page``."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from experiments.study import STUDIES, Study
 
 EXIT_FAILED, EXIT_INVALID, EXIT_INTERRUPTED = 1, 2, 130
 DEFAULT_OUT = Path("experiments/out")
-# Every study has its own folder: a quick one must not replace the whole one's results.
+# Each study has a separate folder, so that a quick run does not replace the results of the full study.
 OUT_BY_STUDY = {"paper": DEFAULT_OUT, "quick": Path("experiments/out-quick")}
-# What measure.py fits where it is there; no method of its own.
+# measure.py fits this library's tree on continuous features if the library is installed. It is not listed in METHODS.
 CONTINUOUS_TREE = "pycontree"
 
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="The paper's study: run it, judge it, draw it.",
+    help="Repeat the paper's study: compute the results, check the claims, draw the figures.",
 )
 Out = Annotated[Path, typer.Option(help="Folder for finished cells, results.parquet, figures, tables and the page.")]
 
 
 @app.command()
 def run(
-    study: Annotated[str, typer.Argument(help=f"Which study: {', '.join(STUDIES)}.")] = "paper",
+    study: Annotated[str, typer.Argument(help=f"Name of the study: {', '.join(STUDIES)}.")] = "paper",
     out: Annotated[
-        Path | None, typer.Option(help="Folder for all results; by default experiments/out, or out-quick.")
+        Path | None, typer.Option(help="Folder for all results. Default: experiments/out, or experiments/out-quick.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 2,
-    datasets: Annotated[str, typer.Option(help="Only these data sets, divided by commas.")] = "",
-    methods: Annotated[str, typer.Option(help="Only these methods, divided by commas.")] = "",
-    folds: Annotated[str, typer.Option(help="Only these folds (0 to 4), divided by commas.")] = "",
+    jobs: Annotated[int, typer.Option(min=1, help="Number of parallel processes.")] = 2,
+    datasets: Annotated[str, typer.Option(help="Use only these data sets, separated by commas.")] = "",
+    methods: Annotated[str, typer.Option(help="Use only these methods, separated by commas.")] = "",
+    folds: Annotated[str, typer.Option(help="Use only these folds (0 to 4), separated by commas.")] = "",
 ) -> None:
-    """Run a study's cells that are not finished yet, then make figures, tables, verdicts and the page."""
+    """Compute the cells that are not finished yet, then write figures, tables, verdicts and the page."""
     from experiments import other_targets, page, runner
     from experiments.store import Store
     from fcca.exceptions import FCCAError
@@ -63,14 +63,14 @@ def run(
         Store(out).collect(cells, out / page.RESULTS)
         if other_targets.DATA in chosen.datasets and set(other_targets.FCCA_METHODS.values()) <= set(chosen.methods):
             other_targets.measure_more(chosen.folds, out / page.OTHER_TARGETS)
-        else:  # of an earlier run on other rows
+        else:  # the file is from an earlier run on other rows
             (out / page.OTHER_TARGETS).unlink(missing_ok=True)
     except FCCAError as error:
         _fail(str(error), EXIT_INVALID)
     except runner.CellFailedError as error:
         _fail(f"{error} {_resume(out)}", EXIT_FAILED)
     except BrokenProcessPool:
-        _fail(f"A process was killed, perhaps for want of memory (try --jobs 1). {_resume(out)}", EXIT_FAILED)
+        _fail(f"A process was killed, perhaps because memory ran out (try --jobs 1). {_resume(out)}", EXIT_FAILED)
     except KeyboardInterrupt:
         _fail(f"Interrupted. {_resume(out)}", EXIT_INTERRUPTED)
     this_run = {
@@ -85,29 +85,29 @@ def run(
 
 @app.command("page")
 def page_only(out: Out = DEFAULT_OUT) -> None:
-    """Make figures, tables, verdicts and the page of a finished run again."""
+    """Write figures, tables, verdicts and the page of a finished run again."""
     _page(out)
 
 
 def _chosen(study: str, datasets: str, methods: str, folds: str) -> tuple[Study, list[str]]:
-    """The study that was asked for, less what cannot be run here, with a line on each of these."""
+    """Return the chosen study without the methods that cannot run, and a message on each of these methods."""
     from experiments.methods import METHODS
     from experiments.study import N_FOLDS
 
     if study not in STUDIES:
-        _fail(f"No study is called {study!r}. There are: {', '.join(STUDIES)}.", EXIT_INVALID)
+        _fail(f"No study is called {study!r}. Choose one of: {', '.join(STUDIES)}.", EXIT_INVALID)
     chosen = STUDIES[study]
     if datasets:
         chosen = replace(chosen, datasets=tuple(_divided(datasets)))
     if methods:
         unknown = [name for name in _divided(methods) if name not in METHODS]
         if unknown:
-            _fail(f"No method is called {unknown[0]!r}. There are: {', '.join(METHODS)}.", EXIT_INVALID)
+            _fail(f"No method is called {unknown[0]!r}. Choose from: {', '.join(METHODS)}.", EXIT_INVALID)
         chosen = replace(chosen, methods=tuple(_divided(methods)))
     if folds:
         numbers = _divided(folds)
         if not numbers or not all(number.isdecimal() and int(number) < N_FOLDS for number in numbers):
-            _fail(f"Folds are numbers from 0 to {N_FOLDS - 1}, got {folds!r}.", EXIT_INVALID)
+            _fail(f"--folds must be numbers from 0 to {N_FOLDS - 1}, separated by commas, got {folds!r}.", EXIT_INVALID)
         chosen = replace(chosen, folds=tuple(map(int, numbers)))
     needed = {name: METHODS[name].requires for name in chosen.methods}
     absent = {name: library for name, library in needed.items() if library is not None and find_spec(library) is None}
@@ -116,7 +116,7 @@ def _chosen(study: str, datasets: str, methods: str, folds: str) -> tuple[Study,
         lines.append(f"No optimal tree on continuous features: {CONTINUOUS_TREE} is not installed.")
     chosen = chosen.without(set(absent))
     if not chosen.cells():
-        _fail(" ".join(["Nothing to run: no method is left for these data sets.", *lines]), EXIT_INVALID)
+        _fail(" ".join(["Nothing to run: none of the methods can be run on these data sets.", *lines]), EXIT_INVALID)
     return chosen, lines
 
 
@@ -125,14 +125,14 @@ def _divided(text: str) -> list[str]:
 
 
 def _feature_names(study: Study) -> dict[str, list[str]]:
-    """Names by data set; fails before anything is run where a data set is not to be had."""
+    """Return the feature names by data set. A missing data set raises an error here, before any cell is run."""
     from experiments.data import load_fold
 
     return {name: list(load_fold(name, study.folds[0]).feature_names) for name in study.datasets}
 
 
 def _note(path: Path, study: Study, names: dict[str, list[str]], left_out: list[str], this_run: dict[str, Any]) -> None:
-    """Write down the machine and this run, behind earlier ones that it went on from."""
+    """Write facts about the machine and this run to ``path``, after the earlier runs that this one continued."""
     from fcca.utils import atomic_outputs
 
     earlier = json.loads(path.read_text(encoding="utf-8")).get("runs", []) if path.is_file() else []
@@ -176,7 +176,7 @@ def _page(out: Path) -> None:
     except page.NoResultsError as error:
         _fail(str(error), EXIT_INVALID)
     except KeyboardInterrupt:
-        _fail(f"Interrupted. Go on by: python -m experiments page --out {out}", EXIT_INTERRUPTED)
+        _fail(f"Interrupted. To continue, run: python -m experiments page --out {out}", EXIT_INTERRUPTED)
     counts = {word: sum(j.word == word for j in judged) for word in WORDS}
     typer.echo(f"Sentences of the paper: {', '.join(f'{n} {word}' for word, n in counts.items())}.")
     typer.echo(f"{out / page.PAGE}")
@@ -184,7 +184,7 @@ def _page(out: Path) -> None:
 
 def _resume(out: Path) -> str:
     command = shlex.join(["python", "-m", "experiments", *sys.argv[1:]])
-    return f"Finished cells are kept in {out / 'cells'}; go on with the same command: {command}"
+    return f"Finished cells are kept in {out / 'cells'}. To continue, run the same command again: {command}"
 
 
 def _fail(message: str, code: int) -> Any:

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Fold:
-    """Rows to learn from, rows held out, and rows that are in no fold."""
+    """One fold: training rows, held-out rows, and external rows that are in no fold."""
 
     dataset: str
     number: int
@@ -29,11 +29,11 @@ class Fold:
     held_out: tuple[Floats, NDArray[np.generic]]
     external: tuple[Floats, NDArray[np.generic]] | None
     note: str
-    p1: float  # upper end of the confidence band
+    p1: float  # rows predicted with a higher probability get no counterfactual
 
     @property
     def test(self) -> tuple[Floats, NDArray[np.generic]]:
-        """Where the paper measures accuracy: on external rows where there are any, else on the held-out fold."""
+        """The rows on which the paper measures accuracy: the external rows, or the held-out rows if there are none."""
         return self.held_out if self.external is None else self.external
 
 
@@ -44,22 +44,27 @@ def _dataset(name: str) -> datasets.Dataset:
     unsuitable = {"categories": data.categorical, "missing values": missing}
     for what, columns in unsuitable.items():
         if columns:
-            raise InvalidInputError(f"{name} has {what} in {', '.join(columns[:5])}: the study takes numbers without gaps.")
+            raise InvalidInputError(
+                f"{name} has {what} in {', '.join(columns[:5])}. The study needs numeric columns without missing values."
+            )
     if data.y.nunique() != 2:
-        raise InvalidInputError(f"{name} has {data.y.nunique()} classes: the paper's sentences are about two.")
+        raise InvalidInputError(f"{name} has {data.y.nunique()} classes, but the study needs two.")
     return data
 
 
 @lru_cache
 def data_digest(name: str) -> str:
-    """Changes with the rows of a data set, and with what is known of it."""
+    """Return a digest of the rows and the metadata of a data set."""
     data = _dataset(name)
     hashed = pd.util.hash_pandas_object(data.X.assign(label=data.y.to_numpy()), index=False).to_numpy()
     return hashlib.sha256(hashed.tobytes() + repr((data.note, data.complete, data.paper)).encode()).hexdigest()
 
 
 def load_fold(name: str, number: int) -> Fold:
-    """One of the paper's five folds, features scaled to [0, 1] by the rows of all folds as in the authors' code."""
+    """Load one of the paper's five folds.
+
+    As in the authors' code, the features are scaled to [0, 1] by the rows of all folds.
+    """
     data = _dataset(name)
     fold = data.folds()[number]
     raw, y = data.X.to_numpy(dtype=np.float64), data.y.to_numpy()

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from experiments.other_targets import DATA, FCCA_METHODS
 from experiments.rows import TENTHS, Cells, NotMeasuredError, Results, in_half_of_the_folds, standard_error
 
-#: Okabe and Ito's colours, which colour-blind people can tell apart; markers differ too.
+#: Okabe and Ito's colours, which colour-blind people can distinguish. The markers differ, too.
 BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, GREY = (
     "#0072B2",
     "#E69F00",
@@ -44,14 +44,14 @@ STYLE: dict[Any, Any] = {
     "svg.hashsalt": "fcca",
     "savefig.dpi": 150,
 }
-WIDTH = 10.0  # inches; the page shows them about as wide
-MOST_FEATURES = 35  # beyond this many, a heat map leaves out features without thresholds
+WIDTH = 10.0  # inches; about the width of the figures on the page
+MOST_FEATURES = 35  # with more features, a heat map leaves out those without thresholds
 SHORT_NAME = 18
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure with its name, what it shows, and what a reader who does not see it should know."""
+    """A figure with its name, its caption, and a text alternative for readers who cannot see it."""
 
     name: str
     caption: str
@@ -59,7 +59,7 @@ class Drawing:
     figure: Figure
 
     def save(self, folder: Path) -> None:
-        """Write it as PNG and SVG; the same rows give the same bytes."""
+        """Write the figure as PNG and SVG. The same rows give the same bytes."""
         folder.mkdir(parents=True, exist_ok=True)
         stem = self.name.replace(" ", "-")
         with mpl.rc_context(STYLE):
@@ -67,11 +67,11 @@ class Drawing:
                 unfinished = folder / f".{stem}.{suffix}"
                 self.figure.savefig(unfinished, format=suffix, metadata=metadata)
                 unfinished.replace(folder / f"{stem}.{suffix}")
-                self.figure.set_layout_engine("none")  # laid out by now; once is slow enough
+                self.figure.set_layout_engine("none")  # the layout is done, and computing it again would be slow
 
 
 def draw(results: Results, names: Mapping[str, Sequence[str]]) -> Iterator[Drawing]:
-    """All figures that the rows are enough for; ``names`` has the features' names by data set."""
+    """Draw all figures for which there are rows. ``names`` has the feature names by data set."""
     drawers: list[Callable[[], Drawing]] = [
         lambda: accuracy(results),
         lambda: features_used(results),
@@ -93,14 +93,14 @@ def draw(results: Results, names: Mapping[str, Sequence[str]]) -> Iterator[Drawi
 
 
 def notes(results: Results, datasets: Sequence[str] | None = None) -> str:
-    """What has to be said of the data sets' copies, as the end of a caption."""
+    """Return the notes on the data sets, as the end of a caption."""
     told = [f"{name}: {note}" for name, note in results.notes.items() if datasets is None or name in datasets]
-    return f" Data at hand – {'. '.join(told)}." if told else ""
+    return f" Notes on the data – {'. '.join(told)}." if told else ""
 
 
 def _folds(results: Results) -> str:
     n = results.rows["fold"].nunique()
-    return f"Means over {n} folds; bars: standard error." if n > 1 else "One fold only."
+    return f"Means over {n} folds, with bars of one standard error." if n > 1 else "One fold only."
 
 
 # --- panels, one for each data set ----------------------------------------------------------------------------------------
@@ -117,24 +117,24 @@ def _panels(datasets: Sequence[str]) -> tuple[Figure, list[Axes]]:
 
 
 def _legend(figure: Figure, axes: Sequence[Axes], columns: int = 4) -> None:
-    """One legend for all panels, below them."""
+    """Add one legend for all panels, below the panels."""
     entries = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=min(columns, len(entries)))
 
 
 def _tables(results: Results) -> list[tuple[str, str, float | None]]:
-    """What stands on the horizontal axis: label, method, Q."""
+    """Return the tables on the horizontal axis, each with its label, method and Q."""
     fcca = [(f"{Q:g}", "fcca", Q) for Q in results.granularities]
     return [("cont.", "continuous", None), ("GTRE", "gtre", None), *fcca]
 
 
 def _places(results: Results) -> NDArray[np.float64]:
-    """Where the tables stand on the horizontal axis; the two with longer labels get more room."""
+    """Return the positions of the tables on the horizontal axis. The two tables with longer labels get more room."""
     return np.array([0.0, 1.6, *(3.0 + np.arange(len(results.granularities)))])
 
 
 def _at_least(ax: Axes, span: float) -> None:
-    """Widen a vertical axis that would blow up small differences."""
+    """Extend the vertical axis to a minimum height, so that small differences look small."""
     low, high = ax.get_ylim()
     lack = max(span - (high - low), 0.0) / 2
     ax.set_ylim(low - lack, high + lack)
@@ -145,7 +145,7 @@ def _at_least(ax: Axes, span: float) -> None:
 def _points(
     results: Results, ax: Axes, dataset: str, column: str, classifier: str, label: str, color: str, marker: str, shift: float
 ) -> None:
-    """A point with its error for every table; those of FCCA are joined."""
+    """Draw a point with an error bar for every table, and join the points of FCCA."""
     means, errors = [], []
     for _, method, Q in _tables(results):
         values = results.select(method, Q, classifier, dataset)[column].astype(float)
@@ -166,7 +166,7 @@ def _table_axis(results: Results, ax: Axes) -> None:
 
 
 def accuracy(results: Results) -> Drawing:
-    """Accuracy of CART and the optimal tree on every table."""
+    """Draw the accuracy of CART and the optimal tree on every table."""
     figure, axes = _panels(results.datasets)
     for ax, dataset in zip(axes, results.datasets, strict=True):
         _points(results, ax, dataset, "accuracy", "cart", "CART", ORANGE, "o", -0.1)
@@ -183,13 +183,13 @@ def accuracy(results: Results) -> Drawing:
         _at_least(ax, 0.1)
         ax.set_ylabel("accuracy (share of rows)")
     _legend(figure, axes)
-    caption = f"Accuracy on held-out rows, or on the external ones where there are any. {_folds(results)}{notes(results)}"
+    caption = f"Accuracy on the external rows, or on the held-out rows if there are none. {_folds(results)}{notes(results)}"
     alt = _in_words(results, "accuracy", "optimal tree", "Accuracy of the optimal tree")
     return Drawing("accuracy", caption, alt, figure)
 
 
 def features_used(results: Results) -> Drawing:
-    """Number of features that the trees ask for."""
+    """Draw the number of features that the trees use."""
     figure, axes = _panels(results.datasets)
     for ax, dataset in zip(axes, results.datasets, strict=True):
         _points(results, ax, dataset, "classifier features", "cart", "CART", ORANGE, "o", -0.1)
@@ -199,13 +199,13 @@ def features_used(results: Results) -> Drawing:
         ax.yaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_ylabel("features used by the tree")
     _legend(figure, axes)
-    caption = f"Number of features that a tree of depth 3 asks for. {_folds(results)}{notes(results)}"
+    caption = f"Number of features that a tree of depth 3 uses. {_folds(results)}{notes(results)}"
     alt = _in_words(results, "classifier features", "optimal tree", "Features used by the optimal tree", ".1f")
     return Drawing("features", caption, alt, figure)
 
 
 def rate(results: Results, what: str) -> Drawing:
-    """Compression or inconsistency of every table."""
+    """Draw the compression or the inconsistency of every table."""
     figure, axes = _panels(results.datasets)
     for ax, dataset in zip(axes, results.datasets, strict=True):
         _points(results, ax, dataset, what, "cart", f"{what} rate", BLUE if what == "compression" else VERMILION, "o", 0.0)
@@ -213,8 +213,8 @@ def rate(results: Results, what: str) -> Drawing:
         ax.set_ylim(*((-0.03, 1.03) if what == "compression" else (-0.005, None)))
         ax.set_ylabel(f"{what} (share of rows)")
     meaning = {
-        "compression": "share of the held-out rows that repeat another one's columns",
-        "inconsistency": "share of the held-out rows whose label is the rarer one among rows with equal columns",
+        "compression": "share of the held-out rows that repeat an earlier row",
+        "inconsistency": "share of the held-out rows whose label differs from the most frequent label of equal rows",
     }[what]
     caption = f"{what.capitalize()} rate: {meaning}. {_folds(results)}{notes(results)}"
     return Drawing(what, caption, _in_words(results, what, "cart", f"{what.capitalize()} rate"), figure)
@@ -237,7 +237,7 @@ def _in_words(results: Results, column: str, classifier: str, title: str, form: 
 
 
 def thresholds(results: Results, dataset: str, names: Sequence[str]) -> Drawing:
-    """Where GTRE and FCCA have thresholds."""
+    """Draw heat maps of the thresholds of GTRE and FCCA."""
     maps = {
         title: in_half_of_the_folds(results.heat_maps(method, dataset))
         for title, method in (("GTRE", "gtre"), ("FCCA", "fcca"))
@@ -249,7 +249,7 @@ def thresholds(results: Results, dataset: str, names: Sequence[str]) -> Drawing:
 
 
 def other_thresholds(results: Results, names: Sequence[str]) -> Drawing:
-    """Where FCCA has thresholds, by target model."""
+    """Draw heat maps of the thresholds of FCCA, one per target model."""
     maps = {
         f"FCCA of {name}": in_half_of_the_folds(results.heat_maps(method, DATA)) for name, method in FCCA_METHODS.items()
     }
@@ -261,10 +261,10 @@ def other_thresholds(results: Results, names: Sequence[str]) -> Drawing:
 
 def _map_caption(results: Results, left_out: int, n_features: int) -> str:
     n = results.rows["fold"].nunique()
-    text = "A cell is a tenth of a feature's training range; it is coloured where there is a threshold"
+    text = "A cell is a tenth of a feature's training range. It is coloured if it contains a threshold"
     text += f" in at least half of the {n} folds." if n > 1 else "."
     if left_out:
-        text += f" {left_out} of {n_features} features have none and are left out."
+        text += f" {left_out} of {n_features} features have no thresholds and are left out."
     return text
 
 
@@ -283,7 +283,7 @@ def _heat_maps(
     granularities: Sequence[float],
     plain: Sequence[str] = (),
 ) -> tuple[Figure, int]:
-    """Heat maps side by side with one key; returns also how many features were left out."""
+    """Draw heat maps side by side with one colour key, and return the number of features left out."""
     used = sorted({feature for cells in maps.values() for feature, _ in cells})
     features = used if n_features > MOST_FEATURES else list(range(n_features))
     labels = [_short(names[feature]) if feature < len(names) else str(feature + 1) for feature in features]
@@ -327,7 +327,7 @@ def _short(name: str) -> str:
 
 
 def other_targets(results: Results) -> Drawing:
-    """The four measures by target model."""
+    """Draw accuracy, features used, compression and inconsistency by target model."""
     for method in FCCA_METHODS.values():
         if results.select(method, dataset=DATA).empty:
             raise NotMeasuredError(f"no rows of {method} on {DATA}")
@@ -363,7 +363,7 @@ def other_targets(results: Results) -> Drawing:
 
 
 def lambda0(results: Results) -> Drawing:
-    """Features and thresholds against the cost of moving a feature at all."""
+    """Draw the number of features and thresholds against λ0, the cost of each changed feature."""
     rows = results.select("lambda0-path", classifier="cart")
     if rows.empty:
         raise NotMeasuredError("no rows of lambda0-path")
@@ -393,11 +393,11 @@ def lambda0(results: Results) -> Drawing:
             )
             words.append(f"{dataset}, {label}: {means[0]:.1f} at λ0={values[0]:g}, {means[-1]:.1f} at λ0={values[-1]:g}")
         ax.set_xticks(range(len(values)), [f"{value:g}" for value in values])
-        ax.set_xlabel("λ0 (cost of moving a feature)")
+        ax.set_xlabel("λ0 (cost of each changed feature)")
         ax.set_ylabel("number at Q = 0")
         ax.set_ylim(bottom=0)
     _legend(figure, axes)
-    caption = f"Features and thresholds of FCCA at Q = 0 as λ0 rises; λ1 = 1, λ2 = 0. {_folds(results)}{notes(results)}"
+    caption = f"Features and thresholds of FCCA at Q = 0 by λ0; λ1 = 1, λ2 = 0. {_folds(results)}{notes(results)}"
     return Drawing("lambda0", caption, f"Path of λ0. {'; '.join(words)}.", figure)
 
 
@@ -412,7 +412,7 @@ PEERS = (
 
 
 def peers(results: Results) -> Drawing:
-    """Accuracy against the number of thresholds, for all discretizers."""
+    """Draw the accuracy against the number of thresholds, for all discretizers."""
     methods = set(results.rows["method"])
     if not methods & {"kbins", "mdlp", "optimal-binning", "midpoints"}:
         raise NotMeasuredError("no rows of other discretizers")
@@ -423,7 +423,7 @@ def peers(results: Results) -> Drawing:
             found = _peer(results, method, dataset)
             if found.empty:
                 continue
-            # Filled: an optimal tree; hollow: CART, where there are too many columns for an optimal tree.
+            # Filled: an optimal tree. Hollow: CART, if there are too many columns for an optimal tree.
             for optimal, part in found.groupby("optimal"):
                 face = color if optimal else "none"
                 text = label if optimal else f"{label} (CART)"
@@ -444,14 +444,17 @@ def peers(results: Results) -> Drawing:
         ax.set_ylabel("accuracy (share of rows)")
     _legend(figure, axes)
     caption = (
-        "Accuracy of the optimal tree of depth 3 (hollow: of CART, where the columns are too many) against the number of "
-        f"thresholds, for every discretizer. Means over folds.{notes(results)}"
+        "Accuracy of the optimal tree of depth 3 against the number of thresholds, for every discretizer. Hollow marks: "
+        f"CART, because there are too many columns for an optimal tree. Means over folds.{notes(results)}"
     )
     return Drawing("peers", caption, f"Accuracy and number of thresholds. {'; '.join(words)}.", figure)
 
 
 def _peer(results: Results, method: str, dataset: str) -> pd.DataFrame:
-    """Means by granularity, of the optimal tree where there is one; nothing where no tree was tried at all."""
+    """Return the mean accuracy and number of thresholds by granularity.
+
+    The accuracy is that of the optimal tree, or of CART if there is no optimal tree. Without either, the result is empty.
+    """
     rows = results.select(method, dataset=dataset)
     trees = rows[rows["classifier"] == "optimal tree"]
     rows = rows[rows["classifier"] == "cart"] if trees.empty else trees

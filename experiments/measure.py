@@ -1,4 +1,4 @@
-"""One cell: discretize a fold by a method, learn from the columns, and write down everything as tidy rows."""
+"""Compute one cell: discretize a fold, fit classifiers on the columns, and return the results as tidy rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fcca.metrics import compression_rate, inconsistency_rate
 
 TREE_DEPTH = 3
 TREE_SECONDS = 60.0
-#: Beyond this many columns only the rates are computed; the paper calls trees on all midpoints "not affordable".
+#: With more columns, only the rates are computed. The paper calls trees on all midpoints "not affordable".
 MOST_COLUMNS = 2_000
 Rows = NDArray[Any]
 
@@ -52,7 +52,7 @@ def _continuous_optimal_tree() -> Any:
 
 
 def measure(cell: Cell) -> pd.DataFrame:
-    """All rows of a cell."""
+    """Compute all rows of a cell."""
     fold = load_fold(cell.dataset, cell.fold)
     rows = []
     for discretization in METHODS[cell.method].discretize(fold):
@@ -120,7 +120,10 @@ def _rows(cell: Cell, fold: Fold, found: Discretization) -> Iterator[dict[str, A
 
 
 def _bins(table: Any, X: Rows) -> Rows:
-    """Which bin of its feature every value is in: as many distinct rows as the binary columns have, in less room."""
+    """Return the bin number of every value, one column per feature.
+
+    The bins distinguish the same rows as the binary columns, but need less memory.
+    """
     bins = np.zeros(X.shape, dtype=np.int64)
     for j in np.unique(table.feature):
         bins[:, j] = np.searchsorted(np.sort(table.threshold[table.feature == j]), X[:, j], side="left")
@@ -128,7 +131,7 @@ def _bins(table: Any, X: Rows) -> Rows:
 
 
 def _scaled(fold: Fold, table: Any) -> list[float]:
-    """Thresholds as shares of their feature's training range."""
+    """Return the thresholds as shares of the training range of their features."""
     low, high = fold.X.min(axis=0)[table.feature], fold.X.max(axis=0)[table.feature]
     return ((table.threshold - low) / np.where(high > low, high - low, 1.0)).tolist()
 
@@ -142,7 +145,7 @@ def _leaves(classifier: Any) -> float:
 
 
 def _features_asked(classifier: Any, feature_of_column: Rows) -> float:
-    """How many features the nodes of a tree ask for; not known of other classifiers."""
+    """Count the features that the nodes of a tree test; NaN for other classifiers."""
     if not isinstance(classifier, DecisionTreeClassifier | OptimalTreeClassifier):
         return np.nan
     columns = classifier.tree_.feature

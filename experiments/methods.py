@@ -1,7 +1,7 @@
-"""What is compared: ways to turn a table into 0/1 columns. A new one is a function and a line in METHODS.
+"""The methods that the study compares: ways to turn a table into binary columns.
 
-A method takes a fold and yields its discretizations: one for every granularity that it has. Whatever can be had without
-another fit should be.
+A method is a function that yields the discretizations of a fold, one per granularity, from as few fits as possible. To
+add a method, write a function and add a line to METHODS.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from fcca import FCCADiscretizer, GTREDiscretizer, MidpointDiscretizer, Threshol
 
 GRANULARITIES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 LAMBDA0_PATH = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
-#: The authors' code merges thresholds that are closer than this share of the range; the paper does not say so.
+#: The authors' code merges thresholds that are closer than this share of the range. The paper does not mention it.
 MERGE_TOLERANCE = 0.01
 N_BINS = 5
-SEED = 100  # the authors'
+SEED = 100  # the seed of the authors' code
 
 
 @dataclass(frozen=True)
 class Discretization:
-    """Thresholds at one granularity, None for the continuous table, and what it took to get them."""
+    """Thresholds at one granularity, with the target model and the seconds. Continuous features have no ``table``."""
 
     table: ThresholdTable | None
     Q: float = np.nan
     lambda0: float = np.nan
-    survives: NDArray[np.float64] | None = None  # per threshold, the quantile up to which it is kept
+    survives: NDArray[np.float64] | None = None  # for each threshold, the largest Q that keeps it
     target: ClassifierMixin | None = None
     seconds_target: float = np.nan
     seconds: float = np.nan
@@ -46,7 +46,7 @@ class Discretization:
 
 @dataclass(frozen=True)
 class Method:
-    """A method's function, the data sets it is for (None: all) and the library it needs."""
+    """The function of a method, its data sets (None: all), the library that it needs, and its settings."""
 
     discretize: Callable[[Fold], Iterator[Discretization]]
     datasets: tuple[str, ...] | None = None
@@ -55,34 +55,34 @@ class Method:
 
 
 def boosting() -> GradientBoostingClassifier:
-    """The paper's target model."""
+    """Create the paper's target model, gradient boosting."""
     return GradientBoostingClassifier(n_estimators=100, max_depth=1, learning_rate=0.1, random_state=SEED)
 
 
 def forest() -> RandomForestClassifier:
-    """The paper's other target."""
+    """Create the paper's second target model, a random forest."""
     return RandomForestClassifier(100, max_depth=4, random_state=SEED)
 
 
 def linear_svm() -> SVC:
-    """The paper's third target."""
+    """Create the paper's third target model, a linear SVM."""
     return SVC(kernel="linear", C=1.0)
 
 
 def continuous(fold: Fold) -> Iterator[Discretization]:
-    """The table as it is."""
+    """Yield the continuous features without discretization."""
     yield Discretization(None, seconds=0.0)
 
 
 def midpoints(fold: Fold) -> Iterator[Discretization]:
-    """A threshold between any two neighbouring values."""
+    """Yield a threshold between any two neighbouring values of each feature."""
     begin = time.perf_counter()
     table = MidpointDiscretizer().fit(fold.X, fold.y).thresholds_
     yield Discretization(table, seconds=time.perf_counter() - begin)
 
 
 def gtre(fold: Fold) -> Iterator[Discretization]:
-    """Guessed thresholds of a boosting, dropped while it stays as good."""
+    """Yield the thresholds of GTRE (guessed thresholds from a reference ensemble) with the paper's gradient boosting."""
     begin = time.perf_counter()
     discretizer = GTREDiscretizer(boosting()).fit(fold.X, fold.y)
     table = discretizer.thresholds_
@@ -90,7 +90,10 @@ def gtre(fold: Fold) -> Iterator[Discretization]:
 
 
 def _survival(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Per threshold, the largest Q on a grid of hundredths at which its count reaches the Q-quantile of all counts."""
+    """Return, for each threshold, the largest Q (in steps of 0.01) that keeps it.
+
+    A threshold is kept if its count is at least the Q-quantile of all counts.
+    """
     grid = np.arange(101) / 100
     kept = counts[:, None] >= np.quantile(counts, grid)[None, :]
     return grid[kept.shape[1] - 1 - np.argmax(kept[:, ::-1], axis=1)]
@@ -117,7 +120,7 @@ def _fcca(target: Callable[[], ClassifierMixin], margin: float, granularities: t
 
 
 def lambda0_path(fold: Fold) -> Iterator[Discretization]:
-    """FCCA at Q = 0 for rising costs of moving a feature at all."""
+    """Yield FCCA at Q = 0 for increasing values of λ0, the cost of each changed feature."""
     fitted = boosting().fit(fold.X, fold.y)
     for lambda0 in LAMBDA0_PATH:
         begin = time.perf_counter()
@@ -130,10 +133,10 @@ def lambda0_path(fold: Fold) -> Iterator[Discretization]:
 
 
 def kbins(fold: Fold) -> Iterator[Discretization]:
-    """scikit-learn's bins of equal width."""
+    """Yield the bins of equal width of scikit-learn's KBinsDiscretizer."""
     begin = time.perf_counter()
     bins = KBinsDiscretizer(N_BINS, encode="ordinal", strategy="uniform", subsample=None).fit(fold.X)
-    # Its bins are [a, b), ours (a, b]: the same thresholds, one float lower.
+    # scikit-learn's bins are [a, b), ours are (a, b]. So each threshold moves one floating-point step down.
     table = _table(fold, [np.nextafter(edges[1:-1], -np.inf) for edges in bins.bin_edges_])
     yield Discretization(table, seconds=time.perf_counter() - begin)
 
@@ -146,7 +149,7 @@ def _table(fold: Fold, cuts_by_feature: list[NDArray[np.float64]]) -> ThresholdT
 
 
 def mdlp(fold: Fold) -> Iterator[Discretization]:
-    """Fayyad and Irani's minimum description length, column by column."""
+    """Yield the thresholds of Fayyad and Irani's minimum description length, computed for each column."""
     from optbinning import MDLP
 
     begin = time.perf_counter()
@@ -155,7 +158,7 @@ def mdlp(fold: Fold) -> Iterator[Discretization]:
 
 
 def optimal_binning(fold: Fold) -> Iterator[Discretization]:
-    """optbinning's optimal bins, column by column."""
+    """Yield the optimal bins of optbinning, computed for each column."""
     from optbinning import OptimalBinning
 
     begin = time.perf_counter()

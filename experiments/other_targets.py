@@ -1,7 +1,7 @@
-"""The paper's section "Other Target algorithms": a random forest and a linear SVM beside gradient boosting on boston.
+"""Check the paper's section "Other Target algorithms": a random forest and a linear SVM on boston.
 
-Two of its sentences need more than the study's rows: which hyperparameters cross-validation finds, and how many crossings
-share a threshold. ``measure_more`` measures these.
+Two of its sentences need more than the rows of the study: the hyperparameters that cross-validation finds, and how many
+crossings share a threshold. ``measure_more`` measures both.
 """
 
 from __future__ import annotations
@@ -40,19 +40,22 @@ FOREST_DEPTH, SVM_C = 4, 1.0  # the paper's values
 FOREST_DEPTHS, SVM_CS = tuple(range(1, 9)), (0.01, 0.1, 1.0, 10.0, 100.0)
 
 SIMILAR_ACCURACY = 0.02  # "similar results": at most two rows of a held-out fold of 101
-SIMILAR_SETS = 0.5  # "quite similar" sets share at least this part of their cells, "quite different" ones less
+SIMILAR_SETS = 0.5  # "quite similar" sets share at least this part of their cells, "quite different" sets less
 ALMOST_WHOLE = 0.8  # "almost the whole interval": this share of the tenths of a feature's range
 SELECTED_FEATURES = 0.5  # a "feature selection" keeps at most this share of the columns
-CONTINUOUS, DISCRETE = 0.9, 0.5  # distinct thresholds per crossing: more is one for almost every row, less is shared ones
+CONTINUOUS, DISCRETE = 0.9, 0.5  # distinct thresholds per crossing: 1 if no two crossings share a threshold
 
 PARAMETERS, DISTINCT = "accuracy by parameter", "distinct thresholds per crossing"
 
 
-# --- what the tidy rows do not tell ---------------------------------------------------------------------------------------
+# --- measurements that are not in the tidy rows ---------------------------------------------------------------------------
 
 
 def measure_more(folds: Sequence[int], path: Path) -> None:
-    """Cross-validated hyperparameters and shared thresholds on the folds, kept in a file until a version changes."""
+    """Measure accuracies by hyperparameter and the share of distinct thresholds, and write them to ``path``.
+
+    A file of the same folds, data, code and versions is kept.
+    """
     wanted = {"folds": list(folds), "versions": versions(), "code": code_digest(), "data": data_digest(DATA)}
     if path.is_file() and pd.read_parquet(path).attrs == wanted:
         return
@@ -79,7 +82,10 @@ def _row(fold: Fold, what: str, target: str, parameter: float, value: float) -> 
 
 
 def distinct_thresholds(discretizer: FCCADiscretizer, X: NDArray[np.float64]) -> float:
-    """Distinct (feature, threshold) per crossing; where a move ends at the range's edge it crosses none."""
+    """Compute the number of distinct thresholds divided by the number of crossings.
+
+    A cut at the end of a feature's training range does not count as crossed.
+    """
     moves = discretizer.counterfactuals_.moves
     low, high = X.min(axis=0)[moves.feature], X.max(axis=0)[moves.feature]
     inside = (moves.cut > low) & (moves.cut < high)
@@ -101,7 +107,7 @@ def _on_boston(results: Results, column: str, classifier: str | None = None) -> 
 
 
 def _solved(*names: str) -> Callable[[Results], Verdict]:
-    """Whether every point's counterfactual problem was solved with proof, and no answer denied by the target."""
+    """Return a check that every search ended with a proof: each row is optimal or infeasible."""
 
     def decide(results: Results) -> Verdict:
         words, holds = [], True
@@ -119,7 +125,7 @@ def _solved(*names: str) -> Callable[[Results], Verdict]:
 
 
 def cross_validation_agrees(results: Results) -> Verdict:
-    """Whether no value compared has a higher mean accuracy than the paper's."""
+    """Check that none of the compared hyperparameters has a higher mean accuracy than the paper's choice."""
     found = _more(results, PARAMETERS).groupby(["target", "parameter"])["value"].mean()
     depths, Cs = found["forest"], found["SVM"]
     holds = depths[FOREST_DEPTH] >= depths.max() and Cs[SVM_C] >= Cs.max()
@@ -130,19 +136,19 @@ def cross_validation_agrees(results: Results) -> Verdict:
 def _more(results: Results, what: str) -> pd.DataFrame:
     more: pd.DataFrame | None = results.other_targets
     if more is None:
-        raise NotMeasuredError(f"{what}: measured by a run that has {DATA} and the other targets")
+        raise NotMeasuredError(f"{what}: measured only if a run includes {DATA} and the other target models")
     return more[more["what"] == what]
 
 
 def accuracies_are_similar(results: Results) -> Verdict:
-    """Of CART and of the optimal tree at Q = 0."""
+    """Check that the three target models lead to similar accuracies of CART and of the optimal tree at Q = 0."""
     words, holds = [], True
     for classifier in ("optimal tree", "cart"):
         found = _on_boston(results, "accuracy", classifier)
         apart = max(found.values()) - min(found.values())
         holds = holds and apart <= SIMILAR_ACCURACY
         words.append(f"{classifier}: {listed(found)}, {apart:.3f} apart")
-    return Verdict(holds, f"{'; '.join(words)}; similar: at most {SIMILAR_ACCURACY:g}")
+    return Verdict(holds, f"{'; '.join(words)}; similar: at most {SIMILAR_ACCURACY:g} apart")
 
 
 def _maps(results: Results) -> dict[str, list[Cells]]:
@@ -150,51 +156,51 @@ def _maps(results: Results) -> dict[str, list[Cells]]:
 
 
 def coverage(folds: list[Cells]) -> float:
-    """Share of the tenths with a threshold, over the features with any, mean over folds."""
+    """Compute the share of tenths of the range with a threshold, over the features with thresholds; mean over folds."""
     return float(np.mean([len(cells) / (TENTHS * max(len({feature for feature, _ in cells}), 1)) for cells in folds]))
 
 
 def sets_are_different(results: Results) -> Verdict:
-    """Whether the SVM's thresholds lie elsewhere than those of the ensembles."""
+    """Check that the thresholds of the SVM differ from those of boosting and forest."""
     maps = _maps(results)
     found = {name: shared_cells(maps["SVM"], maps[name]) for name in ("boosting", "forest")}
-    numbers = f"cells that the SVM shares with {listed(found, '.2f')}; different: less than {SIMILAR_SETS:g}"
+    numbers = f"share of cells in common, SVM with {listed(found, '.2f')}; different: less than {SIMILAR_SETS:g}"
     return Verdict(max(found.values()) < SIMILAR_SETS, numbers)
 
 
 def ensembles_are_similar(results: Results) -> Verdict:
-    """Whether boosting and forest share most cells, and more than the SVM shares with them."""
+    """Check that boosting and forest share most cells, and more than the SVM shares with either."""
     maps = _maps(results)
     ensembles = shared_cells(maps["boosting"], maps["forest"])
     svm = max(shared_cells(maps["SVM"], maps[name]) for name in ("boosting", "forest"))
     numbers = (
-        f"cells that boosting and forest share {ensembles:.2f}, the SVM and the nearer of them {svm:.2f}; "
+        f"share of cells in common: boosting and forest {ensembles:.2f}, the SVM with one of them at most {svm:.2f}; "
         f"similar: at least {SIMILAR_SETS:g}, and more than with the SVM"
     )
     return Verdict(ensembles >= SIMILAR_SETS and ensembles > svm, numbers)
 
 
 def svm_covers_the_interval(results: Results) -> Verdict:
-    """Whether the SVM's thresholds are in almost all tenths of the features that it uses."""
+    """Check that the SVM has thresholds in almost all tenths of the range of its features."""
     found = {name: coverage(folds) for name, folds in _maps(results).items()}
     numbers = (
-        f"tenths of a used feature's range with a threshold: {listed(found, '.2f')}; "
-        f"almost whole: at least {ALMOST_WHOLE:g}, and the most of the three"
+        f"share of tenths of a used feature's range with a threshold: {listed(found, '.2f')}; "
+        f"almost whole: at least {ALMOST_WHOLE:g}, and the largest of the three"
     )
     most = found["SVM"] > max(found["boosting"], found["forest"])
     return Verdict(found["SVM"] >= ALMOST_WHOLE and most, numbers)
 
 
 def svm_is_continuous(results: Results) -> Verdict:
-    """Whether almost every crossing of the SVM has a threshold of its own, and those of the ensembles have not."""
+    """Check that almost every crossing of the SVM has a different threshold, unlike those of the ensembles."""
     found = _more(results, DISTINCT).groupby("target")["value"].mean()
     holds = found["SVM"] >= CONTINUOUS and max(found["boosting"], found["forest"]) <= DISCRETE
-    bars = f"continuous: at least {CONTINUOUS:g}, ensembles at most {DISCRETE:g}"
+    bars = f"continuous: at least {CONTINUOUS:g}, and at most {DISCRETE:g} for the ensembles"
     return Verdict(bool(holds), f"distinct thresholds per crossing: {listed(found, '.2f')}; {bars}")
 
 
 def svm_selects_features(results: Results) -> Verdict:
-    """Few features, and on each of them more thresholds than the ensembles have: it chooses columns, not cuts."""
+    """Check that the SVM selects features: it uses few features, with many thresholds on each."""
     features, thresholds = _on_boston(results, "features"), _on_boston(results, "thresholds")
     n_columns = _on_boston(results, "columns")["SVM"]
     density = {name: thresholds[name] / features[name] for name in features}
@@ -202,8 +208,9 @@ def svm_selects_features(results: Results) -> Verdict:
     fewest = features["SVM"] < min(features["boosting"], features["forest"])
     densest = density["SVM"] > max(density["boosting"], density["forest"])
     numbers = (
-        f"features of {n_columns:.0f} at Q = 0: {listed(features, '.1f')}; thresholds on each: {listed(density, '.1f')}; "
-        f"selection: at most {SELECTED_FEATURES:.0%} of the columns, the fewest features, the most thresholds on each"
+        f"features used at Q = 0, of {n_columns:.0f}: {listed(features, '.1f')}; thresholds per feature: "
+        f"{listed(density, '.1f')}; selection: at most {SELECTED_FEATURES:.0%} of the features, fewer than with the "
+        "ensembles, and more thresholds per feature"
     )
     return Verdict(few and fewest and densest, numbers)
 
@@ -212,11 +219,11 @@ def _claim(sentence: str, decide: Callable[[Results], Verdict], figure: str = ""
     return Claim(SECTION, sentence, decide, figure)
 
 
-#: The section, clause by clause where a sentence makes several claims.
+#: All sentences of the section. A sentence with several claims is divided into clauses.
 CLAIMS = (
     _claim(
         "In this section, we briefly analyze what happens by changing the algorithm implemented by the Target model T.",
-        setting("done here too"),
+        setting("the page has this analysis, too"),
     ),
     _claim(
         "As alternative algorithms to Gradient Boosting, we consider Random Forest or Linear Support Vector Machines.",
@@ -233,7 +240,8 @@ CLAIMS = (
         _solved("SVM"),
     ),
     _claim(
-        "For the sake of brevity, we only show this comparison on one benchmark dataset, boston.", setting("boston here too")
+        "For the sake of brevity, we only show this comparison on one benchmark dataset, boston.",
+        setting("boston is used here, too"),
     ),
     _claim(
         "The hyperparameters for both Random Forest and linear SVMs are computed in crossvalidation: we thus set the "
@@ -248,7 +256,7 @@ CLAIMS = (
         "Figure FCCA_others presents the comparison of the FCCA method with different Target algorithms in terms of "
         "accuracy, sparsity, compression and inconsistency, while Figure FCCA_others_heatmaps presents the heatmap of the "
         "thresholds extracted by the FCCA method starting from the Random Forest and Linear SVM algorithms.",
-        setting("both figures are here"),
+        setting("the page shows both figures"),
         "other targets",
     ),
     _claim(

@@ -1,4 +1,4 @@
-"""One page with everything: verdicts, tables and figures in the paper's order, in a file that needs nothing else."""
+"""Write the page: verdicts, tables and figures in the paper's order, in a single HTML file."""
 
 from __future__ import annotations
 
@@ -27,35 +27,35 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Compression and inconsistency rate", ("compression", "inconsistency")),
     ("Sparsity: the thresholds", ("thresholds",)),
     ("Other target algorithms", ("other targets", "other thresholds")),
-    ("The cost of moving a feature, λ0", ("lambda0",)),
+    ("The cost of each changed feature, λ0", ("lambda0",)),
     ("Further discretizers and trees (not in the paper)", ("peers",)),
     ("All methods", ("all methods",)),
 )
 TABLE_TITLES = {
     "table 1": "Table 1: sizes of the data sets, in the paper and here.",
-    "table 2": "Table 2: accuracy of the target model (gradient boosting of 100 stumps) and seconds of FCCA on one fold, "
-    "in the paper and here. The paper's times are of another machine; those here are without the target's own fit.",
-    "all methods": "All methods: mean ± standard error over folds. Rates are those of the held-out rows, accuracies those "
-    "of the held-out rows or of the external ones where there are any; seconds are those of the discretization alone.",
+    "table 2": "Table 2: accuracy of the target model (gradient boosting with 100 stumps) and seconds of FCCA per fold, "
+    "in the paper and here. The paper's times are from another machine. The times here exclude the fit of the target model.",
+    "all methods": "All methods: mean ± standard error over folds. Rates are measured on the held-out rows. Accuracies are "
+    "measured on the external rows, or on the held-out rows if there are none. Seconds are the time of the discretization.",
 }
 SIGNS = {HOLDS: "✓", FAILS: "✗", NOT_MEASURED: "?", SETTING: "·"}
 
 
 class NoResultsError(Exception):
-    """There is nothing to make a page of."""
+    """Raised if the folder has no results."""
 
 
 def load(folder: Path) -> tuple[Results, dict[str, Any]]:
-    """Rows of a run, and what is known about it.
+    """Load the rows of a run, and the facts about the run.
 
     Raises
     ------
     NoResultsError
-        Where no run has been collected in the folder.
+        If the folder has no results.
     """
     path = folder / RESULTS
     if not path.is_file():
-        raise NoResultsError(f"{path} is not there. Make it by: python -m experiments run --out {folder}")
+        raise NoResultsError(f"{path} does not exist. To create it, run: python -m experiments run --out {folder}")
     more = folder / OTHER_TARGETS
     about = folder / ABOUT
     results = Results(pd.read_parquet(path), pd.read_parquet(more) if more.is_file() else None)
@@ -63,14 +63,14 @@ def load(folder: Path) -> tuple[Results, dict[str, Any]]:
 
 
 def build(folder: Path) -> list[Judged]:
-    """Judge the sentences, draw the figures, write the tables and the page; returns the verdicts."""
+    """Check the sentences, draw the figures, write the tables and the page, and return the verdicts."""
     results, about = load(folder)
     judged = judge(CLAIMS, results)
     drawings = list(figures.draw(results, about.get("feature names", {})))
     for drawing in drawings:
         drawing.save(folder / "figures")
     drawn = {drawing.name.replace(" ", "-") for drawing in drawings}
-    for left in (folder / "figures").glob("*"):  # of an earlier run on other data sets
+    for left in (folder / "figures").glob("*"):  # figures of an earlier run on other data sets
         if left.stem not in drawn:
             left.unlink()
     found = {
@@ -96,7 +96,7 @@ def render(
     found: Mapping[str, pd.DataFrame],
     folder: Path,
 ) -> str:
-    """The page's text."""
+    """Return the HTML text of the page."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -137,7 +137,7 @@ def _shown(
     folder: Path,
     results: Results,
 ) -> dict[str, Any]:
-    """A table or the figures of a name, with the sentences that they bear on."""
+    """Return the table or the figures with this name, and the sentences that refer to them."""
     items: list[dict[str, Any]] = []
     if name in found:
         caption = TABLE_TITLES[name] + figures.notes(results)
@@ -157,7 +157,7 @@ def _image(folder: Path, drawing: figures.Drawing) -> str:
 
 
 def _table(frame: pd.DataFrame) -> dict[str, Any]:
-    """Two lines of headers, the upper ones spanning theirs, and the cells."""
+    """Convert a data frame to two header rows and the cells. An upper header may span several columns."""
     upper: list[list[Any]] = []
     for top, bottom in frame.columns:
         if upper and upper[-1][0] == top and bottom:
@@ -169,7 +169,7 @@ def _table(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _computing_seconds(results: Results) -> float:
-    """Seconds of all discretizers, targets and classifiers of the study, added up."""
-    # All granularities of an FCCA cell come from one fit, whose seconds stand in each of its rows.
+    """Sum the seconds of all discretizers, target models and classifiers of the study."""
+    # All granularities of an FCCA cell come from one fit, and each of its rows repeats the seconds of this fit.
     fits = results.rows.drop_duplicates([column for column in TABLE if column != "Q"])
     return float(fits[["seconds", "seconds target"]].sum().sum() + results.rows["seconds classifier"].sum())

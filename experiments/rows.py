@@ -1,4 +1,4 @@
-"""Questions to the tidy rows: means over folds by data set, and which cells of a heat map have thresholds."""
+"""Access to the tidy rows: means over folds by data set, and cells of heat maps with thresholds."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pandas as pd
 from experiments.study import PAPER_DATASETS
 
 TENTHS = 10
-#: What a discretization is named by; its rates and thresholds stand in the rows of all its classifiers.
+#: Columns that identify a discretization. The rows of all its classifiers repeat its rates and thresholds.
 TABLE = ["dataset", "fold", "method", "Q", "lambda0"]
-ROUNDING = 1e-9  # of a granularity
+ROUNDING = 1e-9  # tolerance when granularities and rates are compared
 Cells = dict[tuple[int, int], float]
 
 
 class NotMeasuredError(Exception):
-    """The rows lack what a question is about."""
+    """Raised if the rows needed for a figure or a claim are missing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,23 +28,23 @@ class Results:
     """The tidy rows of a study."""
 
     rows: pd.DataFrame
-    other_targets: pd.DataFrame | None = None  # what experiments.other_targets measures besides
+    other_targets: pd.DataFrame | None = None  # the additional rows of experiments.other_targets
 
     @cached_property
     def datasets(self) -> list[str]:
-        """Data sets at hand, the paper's in its order first."""
+        """Data sets in the results: first those of the paper, in its order, then the others."""
         found = list(dict.fromkeys(self.rows["dataset"]))
         return [name for name in PAPER_DATASETS if name in found] + [name for name in found if name not in PAPER_DATASETS]
 
     @cached_property
     def notes(self) -> dict[str, str]:
-        """What must be said of a data set's copy, by data set; only where there is something."""
+        """Notes on how data sets differ from the paper's. Data sets without a note are left out."""
         notes = self.rows.groupby("dataset")["note"].first()
         return {name: notes[name] for name in self.datasets if notes[name]}
 
     @cached_property
     def granularities(self) -> list[float]:
-        """Q of the FCCA rows, rising."""
+        """Values of Q in the FCCA rows, in ascending order."""
         fcca = self.rows[self.rows["method"] == "fcca"]
         return sorted(fcca["Q"].dropna().unique().tolist())
 
@@ -56,7 +56,7 @@ class Results:
         dataset: str | None = None,
         lambda0: float | None = None,
     ) -> pd.DataFrame:
-        """Rows of a method, at a granularity, by a classifier …; None: any."""
+        """Return the rows with the given values; None means any value."""
         rows = self.rows
         for column, wanted in (("method", method), ("classifier", classifier), ("dataset", dataset)):
             if wanted is not None:
@@ -74,12 +74,14 @@ class Results:
         classifier: str | None = None,
         lambda0: float | None = None,
     ) -> pd.DataFrame:
-        """A column's values, one row per data set and one column per fold; no classifier: of the discretization itself.
+        """Return the values of a column, with one row per data set and one column per fold.
+
+        ``classifier`` is None for columns that describe the discretization.
 
         Raises
         ------
         NotMeasuredError
-            Where there are none.
+            If there are no such rows.
         """
         rows = self.select(method, Q, classifier, lambda0=lambda0)
         if rows.empty:
@@ -97,21 +99,23 @@ class Results:
         classifier: str | None = None,
         lambda0: float | None = None,
     ) -> pd.Series:
-        """A column's mean over folds, by data set."""
+        """Compute the mean of a column over the folds, by data set."""
         return self.folds(column, method, Q, classifier, lambda0).mean(axis=1)
 
     def heat_maps(self, method: str, dataset: str) -> list[Cells]:
-        """Per fold, (feature, tenth of its range) of all thresholds with the largest Q at which one of them is kept.
+        """Return one heat map per fold: the cells with a threshold.
+
+        A cell is a feature and a tenth of its range. Its value is the largest Q that still keeps a threshold in it.
 
         Raises
         ------
         NotMeasuredError
-            Where no thresholds of this method are listed.
+            If the rows list no thresholds of this method.
         """
         rows = self.select(method, dataset=dataset)
         rows = rows[rows["threshold feature"].notna()]
         if rows.empty:
-            raise NotMeasuredError(f"no thresholds of {method} on {dataset}")
+            raise NotMeasuredError(f"no thresholds of {method} for {dataset}")
         return [_cells(row) for _, row in rows.sort_values("fold").iterrows()]
 
 
@@ -126,7 +130,10 @@ def _cells(row: pd.Series) -> Cells:
 
 
 def in_half_of_the_folds(folds: list[Cells]) -> Cells:
-    """Cells that have a threshold in at least half of the folds, with the Q that at least half of the folds reach."""
+    """Return the cells with a threshold in at least half of the folds.
+
+    The value of a cell is the largest Q that keeps a threshold there in at least half of the folds.
+    """
     found: dict[tuple[int, int], list[float]] = {}
     for cells in folds:
         for cell, survives in cells.items():
@@ -136,12 +143,12 @@ def in_half_of_the_folds(folds: list[Cells]) -> Cells:
 
 
 def shared_cells(a: Iterable[Cells], b: Iterable[Cells]) -> float:
-    """Share of the cells with thresholds of either that have thresholds of both, mean over folds."""
+    """Compute the number of cells in both heat maps, divided by the cells in at least one; mean over folds."""
     shares = [len(x.keys() & y.keys()) / max(len(x.keys() | y.keys()), 1) for x, y in zip(a, b, strict=True)]
     return float(np.mean(shares))
 
 
 def standard_error(values: pd.Series) -> float:
-    """Standard error of the mean; NaN for a single value."""
+    """Compute the standard error of the mean; NaN for a single value."""
     present = values.dropna()
     return float(present.std(ddof=1) / np.sqrt(len(present))) if len(present) > 1 else float("nan")

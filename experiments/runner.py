@@ -1,4 +1,4 @@
-"""Runs the cells of a study on several processes; what is finished is kept, what was killed starts again."""
+"""Run the cells of a study in several processes. Finished cells are kept; a killed run can be continued."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 
 
 class CellFailedError(RuntimeError):
-    """A cell that could not be computed, by name."""
+    """Raised if a cell cannot be computed. The message has the name of the cell."""
 
 
 def end_with_parent() -> None:
-    """Have this process end when the one that started it does, however that ends."""
+    """End this process as soon as its parent process ends, even if the parent is killed."""
     parent = multiprocessing.parent_process()
 
     def wait() -> None:
@@ -38,7 +38,7 @@ def end_with_parent() -> None:
 
 
 def run_cell(cell: Cell, folder: Path) -> float:
-    """Compute and keep one cell; returns its seconds."""
+    """Compute and store one cell, and return the seconds that it took."""
     from experiments.measure import measure
 
     begin = time.perf_counter()
@@ -47,11 +47,11 @@ def run_cell(cell: Cell, folder: Path) -> float:
 
 
 def run(cells: Sequence[Cell], folder: Path, jobs: int) -> int:
-    """Run the cells that are not finished yet; returns how many were."""
+    """Run the cells that are not finished yet, and return how many cells were already finished."""
     store = Store(folder)
     open_cells = [cell for cell in cells if not store.has(cell)]
     finished = len(cells) - len(open_cells)
-    for name in THREAD_VARIABLES:  # one thread per process: the cells are what runs side by side
+    for name in THREAD_VARIABLES:  # one thread per process, because the cells already run in parallel
         os.environ.setdefault(name, "1")
     columns = (
         TextColumn("{task.description}"),
@@ -75,7 +75,7 @@ def run(cells: Sequence[Cell], folder: Path, jobs: int) -> int:
                     seconds = future.result()
                 except BrokenProcessPool:
                     raise
-                except Exception as error:  # whatever it was, it is thrown on with the cell's name
+                except Exception as error:  # any error is raised again with the name of the cell
                     raise CellFailedError(f"{cell.key} failed: {type(error).__name__}: {error}") from error
                 progress.update(task, advance=1, description=f"{cell.key}")
                 if not live:

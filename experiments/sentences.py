@@ -1,4 +1,4 @@
-"""All sentences of the paper's section "Results", in its order, and those of other sections on the same figures."""
+"""Sentences of the paper's section "Results", in order, and sentences of other sections on the same figures."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from experiments.methods import GRANULARITIES
 from experiments.verdicts import Claim, setting
 
 ACCURACY, RATES, SPARSITY, METHOD = "Accuracy", "Compression and Inconsistency Rate", "Sparsity", "Other sections"
-_FIGURES_HERE = setting("the figures are here")
+_FIGURES_HERE = setting("the page shows these figures")
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
         ACCURACY,
         "In this section, we analyze the results obtained in our experiments in terms of accuracy, sparsity, compression "
         "rate and inconsistency rate.",
-        setting("done here too"),
+        setting("the page has this analysis, too"),
     ),
     Claim(
         ACCURACY,
@@ -23,8 +23,8 @@ CLAIMS: tuple[Claim, ...] = (
         "CART and GOSDT on the initial dataset with continuous features, the dataset discretized with the GTRE procedure, "
         "and the dataset discretized with the FCCA procedure at different levels of quantile Q.",
         setting(
-            f"in place of GOSDT this package's optimal tree, of depth {TREE_DEPTH} and with the paper's "
-            f"regularization 10/n; Q = {', '.join(f'{Q:g}' for Q in GRANULARITIES)}"
+            f"instead of GOSDT, fcca's optimal tree of depth {TREE_DEPTH} with the paper's regularization of 10/n; "
+            f"Q = {', '.join(f'{Q:g}' for Q in GRANULARITIES)}"
         ),
         "accuracy",
     ),
@@ -119,7 +119,7 @@ CLAIMS: tuple[Claim, ...] = (
         RATES,
         "A high compression rate is positive because implies that we are able to summarize the data using information at a "
         "low granularity.",
-        setting("says why it is measured"),
+        setting("explains why the compression rate is measured"),
         "compression",
     ),
     Claim(
@@ -166,7 +166,7 @@ CLAIMS: tuple[Claim, ...] = (
         SPARSITY,
         "As already stated, increasing the value of Q in the FCCA procedure leads to selecting the thresholds that, "
         "according to the Counterfactual Analysis, are more relevant in describing the input-output relationship.",
-        setting("the most crossed ones, by definition"),
+        setting("these are the thresholds crossed most often, by definition"),
         "thresholds",
     ),
     Claim(

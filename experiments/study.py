@@ -1,4 +1,7 @@
-"""What is computed: data sets × folds × methods. A cell is one method on one fold; all its granularities come from it."""
+"""Definition of the study: data sets × folds × methods.
+
+A cell is one method on one fold of a data set, with all granularities of the method.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ from fcca import _core
 
 PAPER_DATASETS = ("boston", "arrhythmia", "ionosphere", "magic", "particle", "vehicle")
 N_FOLDS = 5
-#: Files of the study and packages that the numbers depend on.
+#: Source files of the study, and packages, on which the results depend.
 CODE = ("datasets/*.py", "data.py", "measure.py", "methods.py")
 PACKAGES = ("fcca", "numpy", "scipy", "scikit-learn", "pandas", "optbinning", "pycontree")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One unit of work."""
+    """One method on one fold of a data set."""
 
     dataset: str
     fold: int
@@ -31,13 +34,13 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """A name that is a file name too."""
+        """Name of the cell, also used as the file name."""
         return f"{self.dataset}-{self.fold}-{self.method}"
 
 
 @dataclass(frozen=True)
 class Study:
-    """A declared study; ``cells`` lists its work, the long cells of each fold first."""
+    """The data sets, folds and methods of a study."""
 
     name: str
     datasets: tuple[str, ...] = PAPER_DATASETS
@@ -45,7 +48,7 @@ class Study:
     methods: tuple[str, ...] = tuple(METHODS)
 
     def cells(self) -> list[Cell]:
-        """All cells, in the order of the results."""
+        """Return all cells, in the order of the results."""
         return [
             Cell(dataset, fold, method)
             for dataset in self.datasets
@@ -55,7 +58,7 @@ class Study:
         ]
 
     def without(self, methods: set[str]) -> Study:
-        """The same study, less some methods."""
+        """Return the same study without some methods."""
         return replace(self, methods=tuple(method for method in self.methods if method not in methods))
 
 
@@ -71,7 +74,7 @@ STUDIES = {
 
 
 def versions() -> dict[str, str]:
-    """Versions of what the numbers depend on; absent packages are left out."""
+    """Return the versions of the packages on which the results depend. Packages that are not installed are left out."""
     found = {}
     for package in PACKAGES:
         try:
@@ -83,7 +86,7 @@ def versions() -> dict[str, str]:
 
 @lru_cache
 def code_digest() -> str:
-    """Digest of the study's own code and of the package's, the compiled core included."""
+    """Return a digest of the code of the study and of fcca, including the compiled core."""
     package = Path(fcca.__file__).parent
     files = [file for pattern in CODE for file in sorted(Path(__file__).parent.glob(pattern))]
     files += sorted(package.rglob("*.py"))
@@ -95,7 +98,7 @@ def code_digest() -> str:
 
 
 def fingerprint(cell: Cell) -> str:
-    """Changes with whatever would change the cell's numbers: settings, data, code and versions of packages."""
+    """Return a digest of everything that the results of a cell depend on: settings, data, code and versions."""
     settings = METHODS[cell.method].settings
     parts = [cell.key, settings, data_digest(cell.dataset), code_digest(), sorted(versions().items())]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]

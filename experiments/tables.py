@@ -1,4 +1,4 @@
-"""Tables: the paper's two beside what was found here, and all methods."""
+"""Tables of the page: the paper's two tables next to our results, and a table of all methods."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from experiments.study import N_FOLDS
 
 @dataclass(frozen=True)
 class Printed:
-    """What the paper prints of a data set in its Tables 1 and 2, misprints included."""
+    """Numbers that the paper prints for a data set in its Tables 1 and 2, including misprints."""
 
     n: int
     m: int
@@ -31,7 +31,7 @@ PAPER = {
     "particle": Printed(86209, 50, 5000, 81209, 0.7, 0.8894, 16.80),
     "vehicle": Printed(98928, 100, 5000, 93928, 0.7, 0.8543, 25.23),
 }
-UNEVEN = 0.02  # share by which a held-out fold may differ from a fifth of the rows
+UNEVEN = 0.02  # a held-out fold may differ from a fifth of the rows by this share
 CLASSIFIERS = {
     "cart": "CART",
     "optimal tree": "optimal tree",
@@ -39,7 +39,7 @@ CLASSIFIERS = {
     "naive Bayes": "naive Bayes",
     "logistic regression": "logistic regression",
 }
-#: Columns of the big table that belong to a discretization, with their titles and digits.
+#: Columns of the table of all methods that describe a discretization, with titles and numbers of digits.
 OF_TABLE = {
     "thresholds": ("thresholds", 1),
     "features": ("features", 1),
@@ -50,19 +50,19 @@ OF_TABLE = {
 
 
 def _sizes(results: Results, dataset: str) -> tuple[int, int, int]:
-    """Rows of all folds, external rows, features."""
+    """Return the number of rows in all folds, of external rows, and of features."""
     folds = results.select(dataset=dataset).groupby("fold")[["rows", "test rows", "columns"]].first()
     rows, test, features = (int(value) for value in folds.iloc[0])
     held_out = rows / (N_FOLDS - 1)
-    # The test is on the held-out fold where there are no external rows; folds differ by a row per class.
+    # Without external rows, the test rows are the held-out fold. The sizes of folds differ by up to one row per class.
     if abs(test - held_out) <= 2 + UNEVEN * held_out:
         return rows + test, 0, features
-    # Every row is in the training part of all folds but one.
+    # Every row is a training row in all folds except one.
     return round(folds["rows"].mean() * N_FOLDS / (N_FOLDS - 1)), test, features
 
 
 def table_1(results: Results) -> pd.DataFrame:
-    """Sizes of the data sets, paper and here."""
+    """Build Table 1: sizes of the data sets in the paper and here."""
     rows = []
     for name in results.datasets:
         in_folds, external, features = _sizes(results, name)
@@ -85,7 +85,7 @@ def table_1(results: Results) -> pd.DataFrame:
 
 
 def table_2(results: Results) -> pd.DataFrame:
-    """Accuracy of the target and seconds per fold, paper and here."""
+    """Build Table 2: accuracy of the target model and seconds per fold, in the paper and here."""
     rows = []
     for name in results.datasets:
         found = results.select("fcca", 0.0, "cart", name)
@@ -109,7 +109,7 @@ def table_2(results: Results) -> pd.DataFrame:
 
 
 def all_methods(results: Results) -> pd.DataFrame:
-    """Every method at every granularity: mean ± standard error over folds."""
+    """Build the table of all methods and granularities: mean ± standard error over folds."""
     rows = []
     keys = ["dataset", "method", "Q", "lambda0"]
     order = {name: i for i, name in enumerate(results.datasets)}
@@ -136,7 +136,7 @@ def all_methods(results: Results) -> pd.DataFrame:
 
 
 def plus_minus(values: pd.Series, digits: int) -> str:
-    """Mean ± standard error; a dash where there is nothing."""
+    """Format mean ± standard error; a dash if there are no values."""
     values = values.astype(float).dropna()
     if values.empty:
         return "–"

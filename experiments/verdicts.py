@@ -1,4 +1,4 @@
-"""A sentence of the paper, and what the rows say to it."""
+"""Verdicts: whether the results support each sentence of the paper."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ WORDS = (HOLDS, FAILS, NOT_MEASURED, SETTING)
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a sentence holds here, and the numbers that decide it; ``holds`` is None where it says what was done."""
+    """Whether a sentence holds, and the numbers that decide this.
+
+    ``holds`` is None if the sentence only describes the experiment.
+    """
 
     holds: bool | None
     numbers: str
@@ -24,7 +27,10 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence, or a clause of one, quoted; ``figure`` names the figure or table of the page that it bears on."""
+    """A quoted sentence of the paper, or a clause of it.
+
+    ``decide`` computes the verdict. ``figure`` is the name of the figure or table on the page that shows the numbers.
+    """
 
     section: str
     sentence: str
@@ -34,7 +40,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim and its verdict in words."""
+    """A claim with its verdict as text."""
 
     claim: Claim
     word: str
@@ -42,7 +48,7 @@ class Judged:
 
 
 def judge(claims: Iterable[Claim], results: Results) -> list[Judged]:
-    """Decide all claims; what the rows lack is said to be not measured."""
+    """Decide all claims. The verdict is "not measured" if the rows needed for a claim are missing."""
     judged = []
     for claim in claims:
         try:
@@ -56,36 +62,39 @@ def judge(claims: Iterable[Claim], results: Results) -> list[Judged]:
 
 
 def as_frame(judged: Iterable[Judged]) -> pd.DataFrame:
-    """Verdicts as a table."""
+    """Return the verdicts as a data frame."""
     return pd.DataFrame(
         [{"section": j.claim.section, "sentence": j.claim.sentence, "verdict": j.word, "numbers": j.numbers} for j in judged]
     )
 
 
 def setting(numbers: str) -> Callable[[Results], Verdict]:
-    """A sentence that says what was done, or what is meant; there is nothing to decide."""
+    """Return the verdict function for a sentence that describes the experiment and claims no result."""
     return lambda results: Verdict(None, numbers)
 
 
 def listed(values: Mapping[Any, float] | pd.Series, form: str = ".3f") -> str:
-    """Names with numbers."""
+    """Format names with their numbers, separated by commas."""
     return ", ".join(f"{name} {value:{form}}" for name, value in values.items())
 
 
 def everywhere(holds: pd.Series, numbers: str) -> Verdict:
-    """A sentence about all data sets: the ones where it fails are named."""
+    """Decide a sentence about all data sets, and list the data sets for which it fails."""
     return Verdict(bool(holds.all()), f"{numbers} – {_where(holds)}")
 
 
 def almost_everywhere(holds: pd.Series, exceptions: int, numbers: str) -> Verdict:
-    """A sentence about all data sets but a few; of few data sets it says nothing."""
+    """Decide a sentence about almost all data sets: it may fail for ``exceptions`` of them.
+
+    With at most twice this number of data sets, the sentence counts as not measured.
+    """
     if len(holds) <= 2 * exceptions:
-        raise NotMeasuredError(f"'almost all' needs more than {2 * exceptions} data sets, there are {len(holds)}")
+        raise NotMeasuredError(f"'almost all' needs more than {2 * exceptions} data sets, but there are only {len(holds)}")
     return Verdict(int((~holds).sum()) <= exceptions, f"{numbers} – {_where(holds)}; exceptions allowed: {exceptions}")
 
 
 def _where(holds: pd.Series) -> str:
     failing = [str(name) for name, true in holds.items() if not true]
     if not failing:
-        return f"so on all {len(holds)} data sets" if len(holds) > 1 else f"so on {holds.index[0]}"
-    return f"so on {len(holds) - len(failing)} of {len(holds)}, not on {', '.join(failing)}"
+        return f"true for all {len(holds)} data sets" if len(holds) > 1 else f"true for {holds.index[0]}"
+    return f"true for {len(holds) - len(failing)} of {len(holds)} data sets, not for {', '.join(failing)}"

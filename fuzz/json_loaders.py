@@ -1,7 +1,7 @@
-"""Fuzz what reads fcca's own JSON, guided by coverage: ``python fuzz/json_loaders.py --executions 1000000``.
+"""Fuzz the functions that read fcca's JSON documents: ``python fuzz/json_loaders.py --executions 1000000``.
 
-Documents come from honest ones, by bytes that atheris changes and by values of JSON that are changed as such. Whatever
-raises anything but an FCCAError ends the run, and so does whatever hangs or takes gigabytes; the document is kept.
+The inputs are valid documents with changed bytes or changed JSON values. atheris chooses the changes by code coverage. The
+run ends if a document raises anything except an FCCAError, takes too long or needs too much memory. The document is kept.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FUZZED = (
 
 
 def readers() -> dict[str, Callable[[bytes], object]]:
-    """What is fuzzed, by the name of the kind of its honest documents."""
+    """Return the functions to fuzz, by the kind of document that they read."""
     from fcca import ThresholdTable
     from fcca.export import EXPORTERS, from_json
 
@@ -48,28 +48,28 @@ def readers() -> dict[str, Callable[[bytes], object]]:
 
 
 def main() -> None:
-    """Run so many executions, one half for each reader."""
+    """Run the requested number of executions, half of them for each function."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--executions", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--kept", type=Path, default=Path("fuzz/found"), help="where documents go that end the run")
+    parser.add_argument("--kept", type=Path, default=Path("fuzz/found"), help="folder for documents that end the run")
     given = parser.parse_args()
     for kind in ("tree.json", "thresholds.json"):
-        child = os.fork()  # atheris leaves the process when it is done
+        child = os.fork()  # atheris ends the process when it is done
         if not child:
             fuzz(kind, given.executions // 2, given.seed, given.kept)
             os._exit(0)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if code:
-            sys.exit(f"{kind}: ended with {code}. The document is in {given.kept}.")
+            sys.exit(f"{kind}: the run ended with exit code {code}. The document is in {given.kept}.")
 
 
 def fuzz(kind: str, executions: int, seed: int, kept: Path) -> None:
-    """Run one reader; ends the process where something is found."""
+    """Fuzz one function. The process ends if a document causes a failure."""
     import atheris
 
     read = readers()[kind]
-    # Once they are loaded: an editable install is found by an importer of its own, which atheris' hook does not see.
+    # Instrument the modules after they are loaded: the import hook of atheris does not see an editable install.
     for name, module in list(sys.modules.items()):
         if name.startswith(FUZZED):
             for function in vars(module).values():

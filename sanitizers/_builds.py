@@ -1,4 +1,4 @@
-"""Builds of the core that are watched while they run, and the environments in which Python runs on them."""
+"""Builds of the core with sanitizers or gcov, and the environment variables to run Python with them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 class CannotWatchError(Exception):
-    """Something that a build or a run needs is not there, or failed."""
+    """Raised if a program or library is missing, or if a build or a run fails."""
 
 
 def program(name: str, hint: str) -> str:
-    """The path of a program, of this environment first."""
+    """Return the path of a program. The environment of this Python is searched first."""
     found = shutil.which(name, path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
     if found is None:
         raise CannotWatchError(f"{name} was not found. {hint}")
@@ -27,41 +27,43 @@ def program(name: str, hint: str) -> str:
 
 
 def run(command: Sequence[str | Path], **options: object) -> subprocess.CompletedProcess[str]:
-    """Run to the end; what was printed is shown only where it failed."""
+    """Run a command. If it fails, raise an error with its output."""
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
     if done.returncode != 0:
         said = f"{done.stdout}{done.stderr}"
-        raise CannotWatchError(f"{' '.join(str(part) for part in command)}\nended with {done.returncode}:\n{said[-20_000:]}")
+        raise CannotWatchError(
+            f"{' '.join(str(part) for part in command)}\nfailed with exit code {done.returncode}:\n{said[-20_000:]}"
+        )
     return done  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
 class Build:
-    """One build of the core: what for, and where."""
+    """One build of the core: its kind (``watch``) and its folder."""
 
     watch: str
     folder: Path
 
     @property
     def core(self) -> Path:
-        """The module that Python loads."""
+        """Path of the module that Python loads."""
         return self.folder / f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
 
     def make(self, targets: Sequence[str]) -> None:
-        """Configure and build; what is up to date stays."""
+        """Configure and build the targets. Targets that are up to date are not built again."""
         try:
             import nanobind
         except ImportError as error:
             raise CannotWatchError(
-                "nanobind, with which the package is built, was not found. pip install nanobind."
+                "nanobind, which is needed to build the core, was not found. Run: pip install nanobind."
             ) from error
-        cmake = program("cmake", "pip install cmake ninja.")
+        cmake = program("cmake", "Run: pip install cmake ninja.")
         settings = {
             "FCCA_WATCH": self.watch,
             "FCCA_INSTRUCTIONS": "ON",
             "FCCA_FAILURES": "ON",
             "CMAKE_BUILD_TYPE": "Debug",
-            "CMAKE_MAKE_PROGRAM": program("ninja", "pip install cmake ninja."),
+            "CMAKE_MAKE_PROGRAM": program("ninja", "Run: pip install cmake ninja."),
             "CMAKE_CXX_COMPILER": compiler(),
             "Python_EXECUTABLE": sys.executable,
             "nanobind_DIR": nanobind.cmake_dir(),
@@ -73,7 +75,10 @@ class Build:
         run([cmake, "--build", self.folder, "--target", *targets])
 
     def environment(self, options: Mapping[str, str], preloaded: Sequence[str] = ()) -> dict[str, str]:
-        """Variables under which Python, and whatever it starts, has this core, and these libraries before all others."""
+        """Return environment variables that make Python and its subprocesses load this core.
+
+        The libraries ``preloaded`` are loaded before all others.
+        """
         paths = [str(ROOT / "sanitizers" / "watched"), *filter(None, [os.environ.get("PYTHONPATH")])]
         libraries = " ".join(library(name) for name in preloaded)
         loaded = {"LD_PRELOAD": libraries} if preloaded else {}
@@ -81,12 +86,12 @@ class Build:
 
 
 def compiler() -> str:
-    """GCC: its sanitizers and gcov are what the runs are made for."""
+    """Return the path of GCC, which has the sanitizers and gcov."""
     return program(os.environ.get("CXX", "g++"), "Install it (Debian: apt-get install g++), or set CXX to a GCC.")
 
 
 def library(name: str) -> str:
-    """The path of a library of the compiler."""
+    """Return the path of a library of the compiler."""
     path = run([compiler(), f"-print-file-name={name}"]).stdout.strip()
     if not Path(path).is_absolute():
         raise CannotWatchError(f"{compiler()} has no {name}. Install GCC's sanitizers, or set CXX to a GCC that has them.")

@@ -1,6 +1,6 @@
-"""Which lines of core/ the tests reach, as gcov counts them: prints the share of each file.
+"""Measure with gcov which lines of core/ the tests reach, and print the share of each file.
 
-Fails below the bar. ``--lines`` lists the lines that nothing reached.
+The script fails if the share of all lines is too low. ``--lines`` lists the lines that no test reaches.
 """
 
 from __future__ import annotations
@@ -15,15 +15,18 @@ from pathlib import Path
 from _builds import ROOT, Build, CannotWatchError, compiler, program, run
 from run import TESTS
 
-#: Of all lines of core/ that the compiler made code for.
+#: Minimum share of reached lines, among all lines of core/ with compiled code.
 BAR = 0.95
 
-#: The line of a file, and how often it was run.
+#: By file and line number, how often the line was run.
 Counts = dict[str, dict[int, int]]
 
 
 def counted(build: Build) -> Counts:
-    """What gcov counted, of the core's own files; a header's lines are those of all files that include it."""
+    """Return the counts of gcov for the files of core/.
+
+    The counts of a header are summed over all files that include it.
+    """
     found: Counts = defaultdict(lambda: defaultdict(int))
     version = run([compiler(), "-dumpversion"]).stdout.strip().split(".")[0]
     try:
@@ -42,12 +45,12 @@ def counted(build: Build) -> Counts:
                 for line in file["lines"]:
                     found[path.name][line["line_number"]] += line["count"]
     if not found:
-        raise CannotWatchError(f"gcov found nothing in {build.folder}.")
+        raise CannotWatchError(f"gcov found no data in {build.folder}.")
     return found
 
 
 def table(counts: Counts) -> tuple[str, float]:
-    """One line per file and one for all, and the share of all."""
+    """Return a table with one row per file and a total, and the total share."""
     rows = [("file", "lines", "reached", "share")]
     reached_of = {name: sum(count > 0 for count in lines.values()) for name, lines in counts.items()}
     rows += [
@@ -62,7 +65,7 @@ def table(counts: Counts) -> tuple[str, float]:
 
 
 def not_reached(counts: Counts) -> str:
-    """The lines that nothing ran, as they stand."""
+    """List the source lines that no test reached."""
     said = []
     for name in sorted(counts):
         source = (ROOT / "core" / name).read_text(encoding="utf-8").splitlines()
@@ -71,13 +74,17 @@ def not_reached(counts: Counts) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Build, run, count; 1 below the bar, 2 where that cannot be done."""
+    """Build, run the tests and count. Return 1 if the share is too low, and 2 if the build or the tests fail."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lines", action="store_true", help="list the lines that nothing reached")
+    parser.add_argument("--lines", action="store_true", help="list the lines that no test reached")
     parser.add_argument(
-        "--tests", nargs="+", default=TESTS, metavar="PATH", help="run these; default: those of the core and its searches"
+        "--tests",
+        nargs="+",
+        default=TESTS,
+        metavar="PATH",
+        help="tests to run; default: the tests of the core and its searches",
     )
-    parser.add_argument("--build", type=Path, default=ROOT / "build", metavar="FOLDER", help="where to build")
+    parser.add_argument("--build", type=Path, default=ROOT / "build", metavar="FOLDER", help="folder for the build")
     options = parser.parse_args(arguments)
     build = Build("lines", (options.build / "lines").resolve())
     try:
@@ -87,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "logical", "--maxprocesses", "8"]
         done = run([*command, *options.tests], cwd=ROOT, env=build.environment({}))
         print(done.stdout.splitlines()[-1].strip("= "))
-        run([build.folder / "failures", "40"])  # whose objects are those of the module
+        run([build.folder / "failures", "40"])  # built from the same object files as the module
         counts = counted(build)
     except CannotWatchError as error:
         print(error, file=sys.stderr)
@@ -97,9 +104,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.lines:
         print(not_reached(counts))
     if share < BAR:
-        print(f"FAIL: {share:.2%} of the lines of core/ are reached, fewer than {BAR:.0%}. --lines lists the others.")
+        print(f"FAIL: {share:.2%} of the lines of core/ are reached, less than {BAR:.0%}. --lines lists the other lines.")
         return 1
-    print(f"PASS: {share:.2%} of the lines of core/ are reached, {BAR:.0%} at least.")
+    print(f"PASS: {share:.2%} of the lines of core/ are reached, at least {BAR:.0%} are required.")
     return 0
 
 

@@ -1,7 +1,7 @@
-"""Runs the core under GCC's sanitizers: AddressSanitizer with UndefinedBehaviorSanitizer, then ThreadSanitizer.
+"""Run the core under GCC's sanitizers: AddressSanitizer with UndefinedBehaviorSanitizer, then ThreadSanitizer.
 
-Each has a build of its own, which programs without Python and the tests run on; README.md says which. The first thing that a
-sanitizer finds ends its run and fails.
+There are two separate builds. Each runs C++ programs and tests, which README.md lists. The first error that a sanitizer
+finds ends its run, and the script fails.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from _builds import ROOT, Build, CannotWatchError, run
 
-#: The tests that search, and those of the core itself.
+#: Tests of the searches and of the core.
 TESTS = (
     "tests/core",
     "tests/exactness",
@@ -30,10 +30,10 @@ TESTS = (
     "tests/counterfactuals/test_mixed_tables.py",
     "tests/counterfactuals/test_explainer_rules.py",
     "tests/constraints/test_rules_kept.py",
-    # Minutes of one search, where the inner loops are watched.
+    # With sanitizers, this single search takes minutes.
     "--deselect=tests/trees/test_certificate.py::test_no_search_is_better_than_the_proven_tree",
 )
-#: What of them CI has the time for, beside the kernels and the failures.
+#: The tests that are fast enough for CI. CI also runs the kernels and the failures.
 QUICK_TESTS = (
     "tests/core",
     "tests/exactness/test_small_cases.py",
@@ -45,20 +45,20 @@ QUICK_TESTS = (
 )
 THREADED_TESTS = ("tests/core/test_threads.py",)
 
-#: A frame of the core, in a report of what was lost.
+#: A stack frame of the core in a leak report.
 CORE_FRAME = re.compile(r"/core/\w+\.[ch]pp:\d+")
 
 
 def memory(build: Build, *, quick: bool) -> None:
-    """Reads and writes out of bounds, use after free, undefined behaviour, leaks."""
+    """Check for reads and writes out of bounds, use after free, undefined behaviour and leaks."""
     _timed("build", lambda: build.make(["_core", "instructions", "failures"]))
     _timed("kernels", lambda: _kernels(build))
     _timed("failures", lambda: run([build.folder / "failures", "40" if quick else "400"]))
     with tempfile.TemporaryDirectory() as folder:
         reports = Path(folder) / "lost"
         options = {
-            # What Python itself keeps to its end is not lost by the core: reports are read below.
-            # Peers that some tests compare with free memory by another size than they took.
+            # Memory that Python keeps until it exits is not a leak of the core. The reports are filtered below.
+            # Other libraries, used by some tests for comparison, free memory with a size other than the allocated one.
             "ASAN_OPTIONS": f"detect_leaks=1:allocator_may_return_null=1:new_delete_type_mismatch=0:log_path={reports}",
             "LSAN_OPTIONS": "exitcode=0:report_objects=0",
             "UBSAN_OPTIONS": f"print_stacktrace=1:log_path={reports}",
@@ -70,11 +70,11 @@ def memory(build: Build, *, quick: bool) -> None:
             raise CannotWatchError(f"{error}\n{_found(Path(folder))}") from None
         lost = [stack for report in Path(folder).iterdir() for stack in _lost(report.read_text(errors="replace"))]
     if lost:
-        raise CannotWatchError("The core lost memory:\n" + "\n\n".join(lost[:5]))
+        raise CannotWatchError("Memory leaks of the core:\n" + "\n\n".join(lost[:5]))
 
 
 def threads(build: Build, *, quick: bool) -> None:
-    """Races between the threads of the core, and with what looks up from them."""
+    """Check for data races in the core."""
     _timed("build", lambda: build.make(["_core", "failures"]))
     options = {"TSAN_OPTIONS": "halt_on_error=1:exitcode=66:second_deadlock_stack=1"}
     _timed("failures", lambda: run([build.folder / "failures", "10" if quick else "100"], env=build.environment(options)))
@@ -86,7 +86,7 @@ WATCHES: dict[str, Callable[..., None]] = {"memory": memory, "threads": threads}
 
 
 def _kernels(build: Build) -> None:
-    """The kernels of benchmarks/instructions.cpp; their answers must be those recorded, whatever the compiler's flags."""
+    """Run the kernels of benchmarks/instructions.cpp. Their results must equal the recorded ones."""
     program = build.folder / "instructions"
     baselines = json.loads((ROOT / "benchmarks" / "instructions.json").read_text(encoding="utf-8"))["baselines"]
     recorded = next(iter(baselines.values()))["kernels"]
@@ -94,27 +94,29 @@ def _kernels(build: Build) -> None:
         answer = float(run([program, kernel]).stdout.split()[1])
         expected = recorded[kernel]["answer"]
         if abs(answer - expected) > 1e-7 * abs(expected):
-            raise CannotWatchError(f"“{kernel}” answers {answer:.9g}, not {expected:.9g} as recorded.")
+            raise CannotWatchError(
+                f"The kernel “{kernel}” returned {answer:.9g}, but the recorded result is {expected:.9g}."
+            )
 
 
 def _tests(tests: Sequence[str], environment: dict[str, str], *, quick: bool) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-n", "logical", "--maxprocesses", "8"]
     if quick:  # without the real tables, which take most of the time
         environment = {name: value for name, value in environment.items() if name not in ("FCCA_DATA", "FCCA_REQUIRE_ALL")}
-    else:  # the large seeds of the core's own tests too
+    else:  # also the tests of the core with many seeds
         run([*command, "-m", "verify", "tests/core"], cwd=ROOT, env=environment)
     done = run([*command, *tests], cwd=ROOT, env=environment)
     print("   ", done.stdout.splitlines()[-1].strip("= "))
 
 
 def _found(folder: Path) -> str:
-    """What the sanitizers wrote, but for what Python keeps."""
+    """Return the errors in the reports of the sanitizers, without leaks."""
     reports = [path.read_text(errors="replace") for path in folder.iterdir()]
     return "\n".join(report[:8000] for report in reports if "runtime error" in report or "ERROR: AddressSanitizer" in report)
 
 
 def _lost(report: str) -> list[str]:
-    """The stacks of a leak report that go through the core."""
+    """Return the stacks of a leak report that include the core."""
     stacks = re.split(r"\n\n", report)
     return [stack for stack in stacks if "leak of" in stack and CORE_FRAME.search(stack)]
 
@@ -126,15 +128,17 @@ def _timed(what: str, step: Callable[[], None]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one sanitizer after the other; 1 where one finds something."""
+    """Run the sanitizers one after the other, and return 1 if one of them finds an error."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("watch", nargs="*", help=f"{' or '.join(WATCHES)}; default: both")
-    parser.add_argument("--quick", action="store_true", help="what CI has the time for")
-    parser.add_argument("--build", type=Path, default=ROOT / "build", metavar="FOLDER", help="where to build, a folder each")
+    parser.add_argument("--quick", action="store_true", help="run only the tests that are fast enough for CI")
+    parser.add_argument(
+        "--build", type=Path, default=ROOT / "build", metavar="FOLDER", help="folder for the builds, with one subfolder each"
+    )
     options = parser.parse_args(arguments)
     unknown = [name for name in options.watch if name not in WATCHES]
     if unknown:
-        parser.error(f"there is no {unknown[0]!r} to watch for; choose from {', '.join(WATCHES)}.")
+        parser.error(f"{unknown[0]!r} is unknown. Choose from {', '.join(WATCHES)}.")
     try:
         for name in options.watch or WATCHES:
             print(f"{name}:", flush=True)
@@ -142,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CannotWatchError as error:
         print(error, file=sys.stderr)
         return 1
-    print("PASS: no sanitizer found anything.")
+    print("PASS: no sanitizer found an error.")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Data sets by name: CSV files in the folder FCCA_DATA, scikit-learn's own tables, or OpenML."""
+"""Data sets by name: CSV files in the folder FCCA_DATA, scikit-learn's tables, or OpenML."""
 
 from experiments.datasets.catalog import PaperSettings
 from experiments.datasets.dataset import Dataset, FoldRows

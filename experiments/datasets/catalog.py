@@ -1,4 +1,4 @@
-"""Data sets known by name."""
+"""Catalog of the data sets that can be loaded by name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from experiments.datasets.preparation import (
 
 @dataclass(frozen=True)
 class PaperSettings:
-    """Figures that the paper prints for a data set, misprints included: Table 1, and p1 of Table 2."""
+    """Numbers that the paper prints for a data set, including misprints: Table 1, and p1 of Table 2."""
 
     rows: int
     features: int
@@ -67,7 +67,7 @@ class Entry:
     parts: Mapping[int, str] = field(default_factory=dict)
 
     def note(self, X: pd.DataFrame, remarks: list[str]) -> str:
-        """Join the remarks on a copy, and add the paper's size where it differs."""
+        """Join the remarks on a data set. If the size differs from the paper's, add the size in the paper."""
         if self.paper is not None and X.shape != (self.paper.rows, self.paper.features):
             remarks = [*remarks, f"the paper's Table 1 prints n = {self.paper.rows:,}, m = {self.paper.features}"]
         return "; ".join(remarks)
@@ -118,7 +118,7 @@ CATALOG: Mapping[str, Entry] = {
         paper=PaperSettings(506, 14, 506, 0, p1=1.0),
     ),
     "arrhythmia": Entry(
-        "Electrocardiograms; of 279 features the continuous ones without missing values",
+        "Electrocardiograms; of the 279 features, the continuous ones without missing values",
         "any arrhythmia",
         452,
         191,
@@ -126,7 +126,7 @@ CATALOG: Mapping[str, Entry] = {
         paper=PaperSettings(453, 191, 453, 0, p1=1.0),
     ),
     "ionosphere": Entry(
-        "Radar returns from the ionosphere; of 34 features the continuous ones",
+        "Radar returns from the ionosphere; of the 34 features, the continuous ones",
         "bad return",
         351,
         32,

@@ -1,4 +1,4 @@
-"""Read and check tables of CSV files."""
+"""Read CSV files and check their columns."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from fcca.exceptions import InvalidInputError
 LABEL = "label"
 SUFFIXES = (".csv", ".csv.gz")
 NAMES_SHOWN = 6
-LAYOUT = f"A comma-separated table with a header, features first, the last column named {LABEL}, is expected."
+LAYOUT = f"Expected a comma-separated table with a header: first the features, then a last column named {LABEL}."
 
 
 def read_table(path: Path, categorical: Collection[str]) -> tuple[pd.DataFrame, pd.Series]:
-    """Read features and classes of a CSV file whose last column is named label."""
+    """Read the features and classes of a CSV file. The last column must be named label."""
     try:
         with warnings.catch_warnings():
-            # pandas only warns of rows with more cells than the header has names, and drops their end.
+            # If rows have more cells than the header has names, pandas only warns, and drops the last cells.
             warnings.simplefilter("error", pd.errors.ParserWarning)
             table = pd.read_csv(path, index_col=False)
     except pd.errors.ParserWarning as error:
@@ -37,9 +37,11 @@ def read_table(path: Path, categorical: Collection[str]) -> tuple[pd.DataFrame, 
 
 
 def check_features(table: pd.DataFrame, categorical: Collection[str], origin: object) -> pd.DataFrame:
-    """Check that features are finite numbers, and turn known categorical columns into pandas categories."""
+    """Check that features are finite numbers, and convert known categorical columns to pandas categories."""
     if table.empty:
-        raise InvalidInputError(f"{origin} has {len(table)} row(s) and {table.shape[1]} feature(s); give at least one each.")
+        raise InvalidInputError(
+            f"{origin} has {len(table)} row(s) and {table.shape[1]} feature(s); at least one of each is needed."
+        )
     table = table.astype({column: "category" for column in categorical if column in table.columns})
     texts = [
         column
@@ -50,21 +52,21 @@ def check_features(table: pd.DataFrame, categorical: Collection[str], origin: ob
         shown = ", ".join(f"{column!s} (with {_first_text(table[column])!r})" for column in texts[:NAMES_SHOWN])
         rest = f" and {len(texts) - NAMES_SHOWN} more" if len(texts) > NAMES_SHOWN else ""
         raise InvalidInputError(
-            f"{origin}: features must be numbers, but these columns hold texts: {shown}{rest}. "
-            "Encode them, or leave their cells empty where they mean missing."
+            f"{origin}: features must be numbers, but these columns contain text: {shown}{rest}. "
+            "Encode these columns as numbers. If a text stands for a missing value, leave the cell empty."
         )
     numbers = table.select_dtypes("number")
     infinite = [str(column) for column in numbers.columns if np.isinf(numbers[column].to_numpy(dtype=np.float64)).any()]
     if infinite:
-        raise InvalidInputError(f"{origin}: infinite values in {', '.join(infinite[:NAMES_SHOWN])}. Give finite numbers.")
+        raise InvalidInputError(f"{origin}: infinite values in {', '.join(infinite[:NAMES_SHOWN])}. Use finite numbers.")
     return table
 
 
 def check_classes(target: pd.Series, origin: object) -> pd.Series:
-    """Check that there are two or more classes and none is missing; whole numbers become integers."""
+    """Check that there are at least two classes and no missing labels, and convert whole numbers to integers."""
     missing = int(target.isna().sum())
     if missing:
-        raise InvalidInputError(f"{origin}: {missing} row(s) have no {LABEL}. Fill them in or leave these rows out.")
+        raise InvalidInputError(f"{origin}: {missing} row(s) have no {LABEL}. Fill in the labels, or remove these rows.")
     if target.nunique() < 2:
         raise InvalidInputError(f"{origin}: every {LABEL} is {target.iloc[0]!r}. At least two classes are needed.")
     if pd.api.types.is_bool_dtype(target.dtype):
@@ -73,8 +75,8 @@ def check_classes(target: pd.Series, origin: object) -> pd.Series:
         fractions = target[target != np.floor(target)]
         if len(fractions):
             raise InvalidInputError(
-                f"{origin}: {LABEL} must name classes, but it holds {fractions.iloc[0]!r}. "
-                "Make classes of the numbers, for example by comparing them with their median."
+                f"{origin}: the column {LABEL} must contain classes, but it contains {fractions.iloc[0]!r}. "
+                "Convert the numbers to classes, for example by comparing them with their median."
             )
         return target.astype(np.int64)
     return target

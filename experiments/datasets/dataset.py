@@ -1,4 +1,4 @@
-"""A data set and the paper's way to divide its rows."""
+"""A data set, and its division into the paper's folds and external rows."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class Dataset:
     source : str
         Path of the file, ``"OpenML 59"`` or ``"scikit-learn"``.
     complete : bool
-        Whether all rows of the original are here. Always True where the size of the original is unknown.
+        True if the data set has all rows of the original, or if the size of the original is unknown.
     note : str
-        Remarks for tables of results: only a part of the rows, or another size than the paper prints. Often empty.
+        Remarks for tables of results, for example that some rows are missing, or that the size differs from the paper.
     paper : PaperSettings or None
         The figures of the paper's Tables 1 and 2, for the data sets of the paper.
     """
@@ -74,10 +74,10 @@ class Dataset:
         return [str(column) for column, kind in self.X.dtypes.items() if isinstance(kind, pd.CategoricalDtype)]
 
     def split(self) -> tuple[Positions, Positions]:
-        """Positions of the rows for the folds, and of the external test rows.
+        """Return the positions of the rows for the folds, and of the external test rows.
 
-        The paper trains on 5,000 random rows of its big data sets and tests on all others too. An incomplete copy has
-        no external rows: too few would be left for a test.
+        For its big data sets, the paper uses 5,000 random rows for the folds, and all other rows as external test rows. An
+        incomplete data set has no external rows, because too few rows would be left for a test.
 
         Returns
         -------
@@ -93,13 +93,13 @@ class Dataset:
         return np.setdiff1d(everything, external, assume_unique=True), external
 
     def folds(self) -> list[FoldRows]:
-        """The paper's five stratified folds, rows in their order."""
+        """Return the paper's five stratified folds. The rows are not shuffled."""
         training, external = self.split()
         labels = self.y.to_numpy()[training]
         rarest = int(pd.Series(labels).value_counts().min())
         if rarest < PAPER_FOLDS:
             raise InvalidInputError(
-                f"The rarest class of {self.name} has {rarest} row(s); {PAPER_FOLDS} folds need at least {PAPER_FOLDS}."
+                f"The rarest class of {self.name} has {rarest} row(s), but {PAPER_FOLDS} folds need at least {PAPER_FOLDS}."
             )
         return [
             FoldRows(training[fitted], training[tested], external)

@@ -27,11 +27,11 @@ BUNDLED = {
 
 
 class DatasetNotFoundError(FCCAError, FileNotFoundError):
-    """No file holds the data set, and it could not be downloaded."""
+    """Raised if no file contains the data set and it cannot be downloaded."""
 
 
 def names() -> list[str]:
-    """Names of all data sets with a source: a file in FCCA_DATA, scikit-learn, or OpenML."""
+    """Return the names of all data sets in FCCA_DATA, scikit-learn or OpenML."""
     online = [name for name, entry in CATALOG.items() if entry.openml is not None]
     folder = data_folder()
     stems = [] if folder is None else [_stem(path) for path in folder.iterdir() if path.is_file()]
@@ -41,27 +41,27 @@ def names() -> list[str]:
 def load(name: str, *, download: bool = True) -> Dataset:
     """Load a data set by name.
 
-    The sources, in this order: ``<name>.csv`` or ``<name>.csv.gz`` in the folder given by the environment variable
-    FCCA_DATA, scikit-learn's own tables, and OpenML through :func:`sklearn.datasets.fetch_openml`, which keeps its
-    downloads in scikit-learn's data folder.
+    The sources are tried in this order: ``<name>.csv`` or ``<name>.csv.gz`` in the folder given by the environment
+    variable FCCA_DATA, the tables of scikit-learn, and OpenML. :func:`sklearn.datasets.fetch_openml` stores downloads
+    in scikit-learn's data folder.
 
     Parameters
     ----------
     name : str
         One of :func:`names`, or the name of any CSV file in FCCA_DATA.
     download : bool, default=True
-        Whether OpenML may be asked.
+        True if the data set may be downloaded from OpenML.
 
     Raises
     ------
     DatasetNotFoundError
         If no source has the data set. The message names the file to provide and its folder.
     InvalidInputError
-        If a file is damaged or has another layout.
+        If a file is damaged or does not have the expected layout.
     """
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise InvalidInputError(
-            f"The name of a data set has letters, digits, _, - and . only, got {name!r}. FCCA_DATA gives the folder."
+            f"The name of a data set may contain only letters, digits, _, - and ., got {name!r}. FCCA_DATA sets the folder."
         )
     folder = data_folder()
     entry = CATALOG.get(name)
@@ -80,26 +80,26 @@ def load(name: str, *, download: bool = True) -> Dataset:
         )
     if entry.openml is None or not download:
         where = "it is not on OpenML" if entry.openml is None else "downloads are switched off"
-        raise DatasetNotFoundError(f"No file holds {name}, and {where}. {_advice(name, folder, entry)}")
+        raise DatasetNotFoundError(f"No file contains {name}, and {where}. {_advice(name, folder, entry)}")
     try:
         return load_openml(name, entry, entry.openml)
     except DownloadError as error:
-        raise DatasetNotFoundError(f"No file holds {name}. {error} {_advice(name, folder, entry)}") from error
+        raise DatasetNotFoundError(f"No file contains {name}. {error} {_advice(name, folder, entry)}") from error
 
 
 def data_folder() -> Path | None:
-    """The folder given by FCCA_DATA; None if that is not set."""
+    """Return the folder given by FCCA_DATA, or None if FCCA_DATA is not set."""
     named = os.environ.get("FCCA_DATA")
     if not named:
         return None
     folder = Path(named).expanduser()
     if not folder.is_dir():
-        raise InvalidInputError(f"FCCA_DATA={named} is not a folder. Set it to the folder of the CSV files, or unset it.")
+        raise InvalidInputError(f"FCCA_DATA={named} is not a folder. Set it to the folder with the CSV files, or unset it.")
     return folder
 
 
 def _stem(path: Path) -> str:
-    """Name of the data set in a file; empty for files of other kinds."""
+    """Return the name of the data set in a file, or an empty string for other kinds of files."""
     return next((path.name.removesuffix(suffix) for suffix in SUFFIXES if path.name.endswith(suffix)), "")
 
 
@@ -122,7 +122,7 @@ def _from_file(name: str, path: Path, entry: Entry | None) -> Dataset:
 
 
 def _advice(name: str, folder: Path | None, entry: Entry | None) -> str:
-    """Advice on a missing data set."""
+    """Return advice on how to provide a missing data set."""
     place = f"into {folder}" if folder else "into a folder and set the environment variable FCCA_DATA to that folder"
     original = f" ({entry.description}: {entry.rows:,} rows, {entry.features} features)" if entry else ""
     meaning = f" Label 1 means: {entry.positive}." if entry and entry.positive else ""

@@ -1,4 +1,4 @@
-"""Data sets of OpenML, by way of scikit-learn."""
+"""Download data sets from OpenML with scikit-learn."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from fcca.exceptions import FCCAError, InvalidInputError
 
 
 class DownloadError(FCCAError, OSError):
-    """OpenML could not be reached, or sent something else."""
+    """Raised if OpenML cannot be reached or returns another data set."""
 
 
 def load_openml(name: str, entry: Entry, source: OpenMLSource) -> Dataset:
-    """Download a data set, or take it from scikit-learn's cache, and give it the form of the study."""
+    """Download a data set, or read it from scikit-learn's cache, and prepare it for the study."""
     origin = f"OpenML {source.id}"
     X, target = _frames(_fetch(source))
     if target.isna().any():
@@ -36,16 +36,16 @@ def load_openml(name: str, entry: Entry, source: OpenMLSource) -> Dataset:
     X = _renamed(X, source.names or tuple(map(str, X.columns)), origin, entry.features)
     y = source.label(target).loc[X.index].astype(np.int64).rename(LABEL).reset_index(drop=True)
     X = check_features(X.reset_index(drop=True), entry.categorical, origin)
-    # OpenML never changes the data of an id: it is complete, whatever its size.
+    # OpenML never changes the data of an id. So the data set is complete, whatever its size.
     remarks = [source.note] if source.note else []
     if len(X) != entry.rows:
-        remarks.append(f"{len(X):,} rows where {entry.rows:,} were expected")
+        remarks.append(f"{len(X):,} rows instead of the expected {entry.rows:,}")
     return Dataset(name, X, check_classes(y, origin), origin, True, entry.note(X, remarks), entry.paper)
 
 
 def _fetch(source: OpenMLSource) -> Bunch:
     try:
-        # "liac-arff" reads sparse files too, and gives classes as texts; the pandas parser fails on numeric ones (1.9.1).
+        # "liac-arff" also reads sparse files, and returns classes as strings. The pandas parser fails on numbers (1.9.1).
         bunch = fetch_openml(data_id=source.id, as_frame="auto", parser="liac-arff")
     except (OSError, HTTPException, EOFError, ValueError) as error:
         raise DownloadError(f"OpenML {source.id} could not be downloaded: {str(error) or type(error).__name__}.") from error
@@ -56,7 +56,7 @@ def _fetch(source: OpenMLSource) -> Bunch:
 
 
 def _frames(bunch: Bunch) -> tuple[pd.DataFrame, pd.Series]:
-    """Features and target as pandas objects; scikit-learn gives sparse files as a matrix and an array."""
+    """Return features and target as pandas objects. For sparse files, scikit-learn returns a matrix and an array."""
     if isinstance(bunch.data, pd.DataFrame):
         return bunch.data, bunch.target
     return pd.DataFrame(bunch.data.toarray(), columns=bunch.feature_names), pd.Series(bunch.target)

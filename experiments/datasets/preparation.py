@@ -1,4 +1,4 @@
-"""Turn tables of OpenML into the features and classes of the study."""
+"""Convert tables of OpenML to the features and classes of the study."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ MINIBOONE_SENTINEL = -999.0
 
 
 def one_of(*classes: str) -> Label:
-    """Label 1 for these classes."""
+    """Return a function that gives label 1 to these classes and 0 to all others."""
     return lambda target: _as_text(target).isin(classes)
 
 
 def other_than(*classes: str) -> Label:
-    """Label 1 for all classes but these."""
+    """Return a function that gives label 0 to these classes and 1 to all others."""
     return lambda target: ~_as_text(target).isin(classes)
 
 
 def at_least_median(target: pd.Series) -> pd.Series:
-    """Label 1 for numbers at or above their median."""
+    """Give label 1 to numbers at or above their median, and 0 to the others."""
     numbers = pd.to_numeric(target)
     return numbers >= numbers.median()
 
@@ -44,10 +44,10 @@ def rows_without_sentinels(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def zeros_as_missing(*columns: str) -> Features:
-    """Replace zeros by missing values in columns that cannot be zero."""
+    """Replace zeros with missing values in columns whose values cannot be zero."""
     return lambda table: table.assign(**{column: table[column].where(table[column] != 0) for column in columns})
 
 
 def _as_text(target: pd.Series) -> pd.Series:
-    """Classes as texts, also where OpenML declares them as numbers."""
+    """Convert classes to strings, even if OpenML declares them as numbers."""
     return target.map("{:g}".format) if pd.api.types.is_numeric_dtype(target.dtype) else target

@@ -1,6 +1,6 @@
-"""Python imports this at its start where its folder is on PYTHONPATH: ``fcca._core`` is then the module at FCCA_CORE.
+"""Load the module at FCCA_CORE as ``fcca._core``. Python imports this file at its start if its folder is on PYTHONPATH.
 
-So the tests, and the programs that they start, run on a core that was built to be watched; the installed one stays as it is.
+So the tests and their subprocesses use a core that was built with sanitizers or gcov. The installed core is not changed.
 """
 
 import importlib.machinery
@@ -10,7 +10,7 @@ import sys
 
 
 class _WatchedCore:
-    """Finds the core where FCCA_CORE says, before the installed package finds its own."""
+    """Import hook that finds the core at FCCA_CORE before the core of the installed package."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):

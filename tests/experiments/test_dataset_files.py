@@ -83,10 +83,10 @@ def test_a_file_goes_before_the_bundled_data_and_before_openml(openml, folder):
         (b"label,b\n1,0\n2,1\n", "last column must be named label"),
         (b"a,label\n", "0 row.s. and 1 feature"),
         (b"label\n0\n1\n", "0 feature"),
-        (b"a,b,label\n1,red,0\n2,4,1\n", r"columns hold texts: b \(with 'red'\)"),
+        (b"a,b,label\n1,red,0\n2,4,1\n", r"columns contain text: b \(with 'red'\)"),
         (b"a,label\n1,0\n2,\n", "1 row.s. have no label"),
         (b"a,label\n1,0\n2,0\n", "At least two classes"),
-        (b"a,label\n1,0.5\n2,0.25\n", "must name classes, but it holds .*0.5"),
+        (b"a,label\n1,0.5\n2,0.25\n", "must contain classes, but it contains .*0.5"),
         (b"a,label\n1,0\ninf,1\n", "infinite values in a"),
     ],
 )

@@ -25,7 +25,7 @@ def test_a_download_is_prepared_as_the_papers_copy(openml):
     np.testing.assert_array_equal(data.X["X0"], columns["a03"])
     np.testing.assert_array_equal(data.y, [1, 0] * 20)
     assert (data.source, data.complete) == ("OpenML 59", True)
-    assert "40 rows where 351 were expected" in data.note
+    assert "40 rows instead of the expected 351" in data.note
 
 
 def test_without_downloads_openml_is_not_asked(openml):

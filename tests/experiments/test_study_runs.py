@@ -136,5 +136,5 @@ def test_interrupting_says_how_to_go_on(tmp_path):
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert "go on with the same command" in errors
+    assert "run the same command again" in errors
     assert list((tmp_path / "cells").iterdir())
