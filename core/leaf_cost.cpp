@@ -49,7 +49,7 @@ double LeafCost::without_rules(const double* planes) const {
     default:
       curved = curves_.total(n);
       for (std::size_t k = 0; k < n_classes_; ++k) curved -= curves_.part(planes[k]);
-      return criterion_ == Criterion::error_and_log_loss ? error + curved / 2 : curved;
+      return criterion_ == Criterion::error_and_log_loss ? curved + error / 2 : curved;
   }
 }
 
@@ -65,7 +65,7 @@ double LeafCost::most_of(const double* weight) const {
   if (criterion_ == Criterion::gini) return 2 * v;
   double curved = curves_.total(total_) - curves_.total(total_ - v);
   for (std::size_t k = 0; k < n_classes_; ++k) curved -= curves_.part(weight[k]);
-  return criterion_ == Criterion::error_and_log_loss ? v + curved / 2 : curved;
+  return criterion_ == Criterion::error_and_log_loss ? curved + v / 2 : curved;
 }
 
 // - error and gini are superadditive: a leaf costs at least as much as its parts as separate leaves.
@@ -80,7 +80,7 @@ double LeafCost::least_of(const double* weight) const {
   switch (criterion_) {
     case Criterion::error: return error;
     case Criterion::gini: return v > 0 ? std::max(0.0, v - squares / v) : 0;
-    case Criterion::error_and_log_loss: return error + entropy / 2;
+    case Criterion::error_and_log_loss: return entropy + error / 2;
     default: return entropy;
   }
 }

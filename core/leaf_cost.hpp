@@ -16,7 +16,7 @@ namespace fcca {
 //   gini       n − Σ w_k² / n
 //   log_loss   −Σ w_k · log p_k, with the smoothed probabilities p_k = (w_k + ½) / (n + K/2)
 //   evidence   minus the log of the probability of the labels, if the class probabilities have a Dirichlet(½) prior
-//   error_and_log_loss   error + log_loss / 2
+//   error_and_log_loss   log_loss + error / 2
 //
 // Weights may be counted in units of 1/u rows, so that fractions of rows are whole numbers too. Then costs are also in these units, and
 // u times as large. The formulas of error and gini stay the same, and the ½ row that smooths log_loss becomes u/2 units.

@@ -154,7 +154,7 @@ FCCA_TWO_CLASSES(double)
   FCCA_CLONES void error_and_table_of_two(const ClassRow<W>* rows, std::size_t n, const double* total,          \
                                           const double* part, double* in, double* out, double& in_i, double& out_i) {         \
     two_classes_body(rows, n, in, out, in_i, out_i, [=](std::int32_t w0, std::int32_t w1) {                            \
-      return static_cast<double>(std::min(w0, w1)) + (total[w0 + w1] - part[w0] - part[w1]) / 2;                              \
+      return (total[w0 + w1] - part[w0] - part[w1]) + static_cast<double>(std::min(w0, w1)) / 2;                              \
     });                                                                                                                       \
   }
 FCCA_TWO_CLASSES(std::int16_t)
@@ -219,7 +219,7 @@ void leaf_costs(const LeafCost& cost, const std::vector<ClassRow<W>>& classes, s
     if (criterion == Criterion::gini) kernels::gini(n, sums.sum.data() + at, n_columns, costs);
     if (criterion != Criterion::error_and_log_loss) continue;
     for (std::size_t j = 0; j < n_columns; ++j) {
-      costs[j] = static_cast<double>(n[j]) - static_cast<double>(sums.most[at + j]) + costs[j] / 2;
+      costs[j] += (static_cast<double>(n[j]) - static_cast<double>(sums.most[at + j])) / 2;
     }
   }
 }

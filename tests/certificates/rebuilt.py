@@ -12,6 +12,7 @@ import numpy as np
 from certificates.certified import Case
 from fcca import OptimalTreeClassifier
 from fcca.certificates import read_certificate
+from fcca.certificates._check_thresholds import repeated_ties
 from fcca.certificates._evidence import Evidence
 from fcca.discretizers import CrossingCounts, DecidingValues, crossings
 from fcca.export import Certificate, as_distilled, to_json
@@ -54,7 +55,7 @@ def rebuilt(document: dict[str, Any], one: Case) -> None:
     given = Evidence(read_certificate(json.dumps(document)), rows, rows.rows, one.model)
     answers, points, search = given.as_found(), given.points, given.search
     gaps = DecidingValues(given.gap_point, points.gap_feature.astype(np.int32), len(points.gap_row), 0)
-    crossed = crossings(given.engine, answers, search.columns, gaps)
+    crossed = crossings(given.engine, answers, search.columns, gaps, repeated_ties(given, answers))
     table, _ = crossed.table(list(given.stated.columns), given.weight[answers.rows[crossed.point]], search.columns)
     merged, _ = search.merged(CrossingCounts(table, answers.counts(), len(given.table), 1, 0.0, 1.0))
     found, _ = search.finished(merged, search.values_around(merged, given.table) if search.needs_values_around else None)

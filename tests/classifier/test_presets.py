@@ -29,7 +29,7 @@ def test_the_default_has_depth_two_and_eight_leaves_by_log_loss():
     default = FCCAClassifier().fit(X[ROWS], y[ROWS])
     assert black_box(default).max_depth == 2
     tree = default.tree_
-    assert (tree.max_depth, tree.max_leaf_nodes, tree.criterion) == (4, 8, "log_loss")
+    assert (tree.max_depth, tree.max_leaf_nodes, tree.criterion) == (4, 8, "error+log_loss")
 
 
 def test_parameters_override_a_preset():

@@ -83,7 +83,7 @@ def test_the_tree_in_use_is_held_to_the_certificate(tmp_path, people):
     swapped.write_text(json.dumps(document))
     result = verify(*files(*people), "--tree", swapped)
     assert result.exit_code == 1
-    assert "swapped.json has a different tree" in result.stdout
+    assert "swapped.json contains a different tree" in result.stdout
     check_refused(verify(*files(*people), "--tree", certificate), "certificate.json", "fcca-tree")
 
 

@@ -116,7 +116,7 @@ def test_tables_too_large_are_neither_read_nor_written(monkeypatch):
 
 
 def test_lists_of_millions_are_refused():
-    with pytest.raises(InvalidInputError, match="2,000,001 feature_names, more than"):
+    with pytest.raises(InvalidInputError, match="'feature_names' of the document has 2,000,001 entries, more than"):
         ThresholdTable.from_json(changed(put("feature_names", to=[""] * 2_000_001)))
 
 

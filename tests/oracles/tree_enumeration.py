@@ -18,7 +18,7 @@ def leaf_cost(weight, criterion):
             "gini": n * (1 - np.sum((weight / n) ** 2)) if n > 0 else 0.0,
             "log_loss": log_loss,
             "evidence": -(betaln_of_many(weight + 0.5) - betaln_of_many(np.full(n_classes, 0.5))),
-            "error+log_loss": error + log_loss / 2,
+            "error+log_loss": log_loss + error / 2,
         }[criterion]
 
 

@@ -172,7 +172,7 @@ def test_a_weight_of_two_is_the_row_twice(criterion):
         ("gini", np.log(7) + 2),
         ("log_loss", np.log(7) + 2),
         ("evidence", np.log(7)),
-        ("error+log_loss", (np.log(7) + 2) / 2),
+        ("error+log_loss", np.log(7) + 2),
     ],
 )
 def test_the_default_price_is_the_length_of_a_description(criterion, price):

@@ -109,7 +109,8 @@ def test_class_weights_multiply_soft_labels():
     random = np.random.default_rng(1)
     table, label = random.integers(0, 2, (300, 6)), (random.random(300) < 0.2).astype(int)
     shares = random.dirichlet([4, 1], 300)
-    tree = OptimalTreeClassifier(class_weight={0: 1, 1: 5}, regularization=0.01).fit(table, label, probability=shares)
+    tree = OptimalTreeClassifier(class_weight={0: 1, 1: 5}, criterion="log_loss", regularization=0.01)
+    tree.fit(table, label, probability=shares)
     parts = SoftLabels.of(shares).weight / UNITS * [1, 5]
     leaf = tree.apply(table)
     cost = 0.0

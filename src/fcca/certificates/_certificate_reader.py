@@ -299,7 +299,7 @@ def _parameters(given: dict[str, Any]) -> StatedParameters:
         if (name, value) == ("merge_tolerance", "auto") or (name == "margin" and isinstance(value, str))
     }
     numbers = {name: kind for name, kind in SEARCH.items() if name not in texts}
-    search = _reader.entries(given, numbers, where) | texts
+    search = _reader.entries({"count_ties": False} | given, numbers, where) | texts  # old documents have no count_ties
     _reader.check_range(search, (*SHARES, "merge_tolerance"), 0, 1, where)
     _reader.check_range(search, (*COSTS, *TIMES), 0, math.inf, where)
     if search["preset"] not in PRESETS:

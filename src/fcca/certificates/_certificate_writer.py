@@ -40,6 +40,7 @@ SEARCH: dict[str, Any] = {
     "margin": float,
     "Q": float,
     "preset": str | None,
+    "count_ties": bool | None,
     "max_thresholds": int | str | None,
     "merge_tolerance": float,
     "round_thresholds": bool,

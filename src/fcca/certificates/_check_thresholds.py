@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
@@ -12,7 +13,17 @@ import numpy as np
 from fcca.certificates._evidence import NEAR, Bools, Evidence, Longs, NotChecked, is_near, named_rows, typed_label
 from fcca.constraints import Limits
 from fcca.counterfactuals import Counterfactuals
-from fcca.discretizers import CrossingCounts, DecidingValues, crossings, find_deciding_values, most_thresholds
+from fcca.discretizers import (
+    NO_TIES,
+    CrossingCounts,
+    DecidingValues,
+    TiedCounterfactuals,
+    crossings,
+    discrete_columns,
+    find_deciding_values,
+    find_ties,
+    most_thresholds,
+)
 from fcca.exceptions import FCCAError, InvalidInputError, UnfinishedSearchWarning
 from fcca.metrics import inconsistency_rate
 from fcca.selection import FORBIDDEN, KEPT, Admissible, OptimalSelection, most_frequent
@@ -36,14 +47,7 @@ def deciding_missing_values(given: Evidence) -> list[str]:
         return [f"{len(stated)} missing values are listed, but the rows have none"] if stated else []
     if len(others := np.setdiff1d(points.gap_row, points.row)):
         return [f"{named_rows(others)}: a missing value is listed, but there is no counterfactual"]
-    limit = given.effort.time_limit
-    ends = np.inf if limit is None else monotonic() + limit
-    found = given.as_found()
-
-    def solve(which: Longs, limits: Limits) -> Counterfactuals:
-        return given.solve_and_check(which, limits, max(0.0, ends - monotonic()))
-
-    deciding: DecidingValues = find_deciding_values(given.table, found, given.limits, solve)
+    deciding: DecidingValues = find_deciding_values(given.table, given.as_found(), given.limits, _timed_solve(given))
     if deciding.n_unfinished:
         raise NotChecked(f"The time limit stopped {deciding.n_unfinished} of {deciding.n_searches} searches.")
     true = set(zip(points.row[deciding.point].tolist(), deciding.feature.tolist(), strict=True))
@@ -63,15 +67,24 @@ def deciding_missing_values(given: Evidence) -> list[str]:
     return problems
 
 
+def _timed_solve(given: Evidence) -> Callable[[Longs, Limits], Counterfactuals]:
+    """Return a function that repeats searches until the time limit of the check."""
+    limit = given.effort.time_limit
+    ends = np.inf if limit is None else monotonic() + limit
+    return lambda which, limits: given.solve_and_check(which, limits, max(0.0, ends - monotonic()))
+
+
 def thresholds_found(given: Evidence) -> list[str]:
     """Check that the stated thresholds and counts follow from the stated counterfactuals.
 
-    The conditions that the moves cross are counted, merged and rounded as in ``fit``, and compared with the certificate.
+    If ties count, the searches for equally cheap counterfactuals are repeated. Then the conditions that all moves cross are
+    counted, merged and rounded as in ``fit``, and compared with the certificate.
     """
     counterfactuals = given.as_found()
     points = given.points
     deciding = DecidingValues(given.gap_point, points.gap_feature.astype(np.int32), len(points.gap_row), 0)
-    crossed = crossings(given.engine, counterfactuals, given.search.columns, deciding)
+    ties = repeated_ties(given, counterfactuals)
+    crossed = crossings(given.engine, counterfactuals, given.search.columns, deciding, ties)
     weight = given.weight[counterfactuals.rows[crossed.point]]
     table, _ = crossed.table(list(given.stated.columns), weight, given.search.columns)
     counts = CrossingCounts(table, counterfactuals.counts(), len(given.table), 1, 0.0, 1.0)
@@ -81,7 +94,23 @@ def thresholds_found(given: Evidence) -> list[str]:
         return [str(error)]
     around = given.search.values_around(merged, given.table) if given.search.needs_values_around else None
     computed, _ = given.search.finished(merged, around)
-    return _differences(given.stated.found, computed)
+    problems = _differences(given.stated.found, computed)
+    if problems and len(ties.point) and given.stated.parameters.search_is_limited:
+        raise NotChecked(
+            "The counts differ from the certificate. Its time limit may have stopped searches for equally cheap "
+            "counterfactuals, which cannot be checked."
+        )
+    return problems
+
+
+def repeated_ties(given: Evidence, counterfactuals: Counterfactuals) -> TiedCounterfactuals:
+    """Repeat the searches for counterfactuals that cost as much as the stated ones."""
+    if not given.search.counts_ties:
+        return NO_TIES
+    ties = find_ties(counterfactuals, discrete_columns(given.engine.cells), given.limits, _timed_solve(given))
+    if ties.n_unfinished:
+        raise NotChecked(f"The time limit stopped {ties.n_unfinished} of {ties.n_searches} searches for ties.")
+    return ties
 
 
 def _differences(stated: ThresholdTable, computed: ThresholdTable) -> list[str]:

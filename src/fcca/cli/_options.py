@@ -311,8 +311,8 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
         Criterion | None,
         model_option(
             metavar="NAME",
-            help="Cost that the tree minimizes: log-loss (log_loss, the default; error+log_loss), negative log evidence "
-            "(evidence), impurity (gini), or errors (error).",
+            help="Cost that the tree minimizes: log-loss plus half the error (error+log_loss, the default), log-loss "
+            "(log_loss), negative log evidence (evidence), impurity (gini), or errors (error).",
         ),
     ] = None
     max_depth: Annotated[int | None, model_option(metavar="N", help="Maximum depth. Default: 4."), IS_DEPTH] = None

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from fcca.cells import Cells
 from fcca.constraints import Limits, limits_for
-from fcca.counterfactuals import CounterfactualEngine, Counterfactuals
+from fcca.counterfactuals import CounterfactualEngine, Counterfactuals, joined
+from fcca.discretizers._ties import NO_TIES, TiedCounterfactuals
 from fcca.tables import Columns
 from fcca.thresholds import ThresholdTable
 
@@ -56,6 +57,7 @@ def crossings(
     found: Counterfactuals,
     columns: Columns | None,
     deciding: DecidingValues,
+    ties: TiedCounterfactuals = NO_TIES,
 ) -> Crossings:
     """Find the conditions that counterfactuals with the status "optimal" cross.
 
@@ -69,7 +71,11 @@ def crossings(
     columns : Columns or None
         Categories and missing values; None if all columns are plain numbers.
     deciding : DecidingValues
+    ties : TiedCounterfactuals, optional
+        Equally cheap counterfactuals. Their crossings get the position of the first counterfactual of the row.
     """
+    first = np.concatenate([np.arange(len(found)), ties.point])
+    found = joined([found, *ties.found]) if ties.found else found
     moves = found.moves
     counted = found.is_status("optimal")[moves.point]
     if engine.has_cuts:  # a move inside a cell, which only a rule requires, crosses nothing
@@ -80,10 +86,10 @@ def crossings(
     n_deciding = len(deciding.point)
     if columns is None or not (columns.has_categories or n_deciding):
         kept = np.flatnonzero(counted & is_cut & ~np.isnan(moves.origin))
-        return Crossings(moves.point[kept], moves.feature[kept], moves.cut[kept], None, None)
+        return Crossings(first[moves.point[kept]], moves.feature[kept], moves.cut[kept], None, None)
     is_category = columns.is_category[moves.feature]
     kept = np.flatnonzero(counted & (is_cut | is_category) & ~np.isnan(moves.origin))
-    point, feature, is_category = moves.point[kept], moves.feature[kept], is_category[kept]
+    point, feature, is_category = first[moves.point[kept]], moves.feature[kept], is_category[kept]
     kind = np.where(is_category, "set", "cut").astype("U7")
     labels = _crossed_sets(engine, columns, feature, moves.origin[kept], moves.landing[kept], is_category)
     return Crossings(

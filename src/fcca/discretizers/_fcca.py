@@ -61,7 +61,7 @@ class FCCADiscretizer(PartialFitTransformer):
         splits, and a row given twice has the same effect as a row with weight 2.
     preset : {"paper"}, default=None
         "paper" uses the paper's values for all parameters that are None: stumps as the black box, no limit on the number
-        of thresholds, and a distance of 1 for a change of category.
+        of thresholds, a distance of 1 for a change of category, and one counterfactual per row.
     p0, p1 : float, default=0.5 and 1.0
         Smallest and largest confidence of the rows whose counterfactuals are computed. The confidence is the probability of
         the predicted class; it is 0.5 on the decision boundary. A ``p1`` below 1 saves time. A ``p0`` above 0.5 leaves out
@@ -81,6 +81,10 @@ class FCCADiscretizer(PartialFitTransformer):
         the mean over these columns, rounded to two digits. So changes of categories and of numbers are comparable. A
         distance of 1 equals the full range of a numeric column; then few conditions are on categories. None is "auto", or 1
         with ``preset="paper"``.
+    count_ties : bool, default=None
+        Whether to count all equally cheap counterfactuals of a row, or only the first. They change different columns. Ties
+        are common between changes of categories, because these cost the same in every column. Rows whose counterfactual
+        changes a continuous column are not searched again. None is True, or False with ``preset="paper"``.
     Q : float, default=0.0
         Granularity: keep the thresholds whose count is at least the Q-quantile of all counts. The count of a threshold says
         how often counterfactuals cross it. A higher Q keeps fewer thresholds. See also :meth:`set_granularity`.
@@ -166,6 +170,7 @@ class FCCADiscretizer(PartialFitTransformer):
         "lambda2": [Interval(Real, 0, None, closed="left")],
         "scale": [str, Mapping, None],
         "category_distance": [str, Real, None],
+        "count_ties": ["boolean", None],
         "Q": [Interval(Real, 0, 1, closed="both")],
         "max_thresholds": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"}), None],
         "margin": [Interval(Real, 0, None, closed="neither"), str],
@@ -192,6 +197,7 @@ class FCCADiscretizer(PartialFitTransformer):
         lambda2: float = 0.0,
         scale: str | Mapping[str, float] | None = None,
         category_distance: float | str | None = None,
+        count_ties: bool | None = None,
         Q: float = 0.0,
         max_thresholds: int | str | None = None,
         margin: float | str = DEFAULT_MARGIN,
@@ -214,6 +220,7 @@ class FCCADiscretizer(PartialFitTransformer):
         self.lambda2 = lambda2
         self.scale = scale
         self.category_distance = category_distance
+        self.count_ties = count_ties
         self.Q = Q
         self.max_thresholds = max_thresholds
         self.margin = margin

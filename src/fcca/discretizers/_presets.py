@@ -9,8 +9,8 @@ from typing import Any
 BLACK_BOX_DEPTH = {None: 2, "paper": 1}
 #: Values for parameters that are None, for each preset.
 PRESETS: dict[str | None, dict[str, Any]] = {
-    None: {"max_thresholds": 100, "scale": "range", "category_distance": "auto"},
-    "paper": {"max_thresholds": "all", "scale": "range", "category_distance": 1.0},
+    None: {"max_thresholds": 100, "scale": "range", "category_distance": "auto", "count_ties": True},
+    "paper": {"max_thresholds": "all", "scale": "range", "category_distance": 1.0, "count_ties": False},
 }
 
 

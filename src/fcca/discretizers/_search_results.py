@@ -92,8 +92,9 @@ class CrossingCounts:
         Number of training rows, and how many of them the black box predicts correctly.
     least, most : float
         Smallest and largest confidence of the black box in the rows that it predicts correctly.
-    n_fill_searches, n_fill_unfinished : int
-        Number of additional searches, each of which fills in one missing value, and how many of them ran out of time.
+    n_more_searches, n_more_unfinished : int
+        Number of additional searches, and how many of them ran out of time. Each of them fills in one missing value, or
+        looks for an equally cheap counterfactual.
     """
 
     table: Any
@@ -102,8 +103,8 @@ class CrossingCounts:
     n_correct: int
     least: float
     most: float
-    n_fill_searches: int = 0
-    n_fill_unfinished: int = 0
+    n_more_searches: int = 0
+    n_more_unfinished: int = 0
 
     @property
     def n_counterfactuals(self) -> int:
@@ -119,8 +120,8 @@ class CrossingCounts:
             self.n_correct + other.n_correct,
             min(self.least, other.least),
             max(self.most, other.most),
-            self.n_fill_searches + other.n_fill_searches,
-            self.n_fill_unfinished + other.n_fill_unfinished,
+            self.n_more_searches + other.n_more_searches,
+            self.n_more_unfinished + other.n_more_unfinished,
         )
 
 

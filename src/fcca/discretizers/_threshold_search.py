@@ -34,7 +34,9 @@ from fcca.discretizers._crossings import (
     values_around,
 )
 from fcca.discretizers._landings import LandingCounts
+from fcca.discretizers._presets import resolved
 from fcca.discretizers._search_results import CrossingCounts, SearchResult, TableStatistics, check_some_condition
+from fcca.discretizers._ties import NO_TIES, TiedCounterfactuals, discrete_columns, find_ties
 from fcca.discretizers._validation import columns_for, problem_of
 from fcca.discretizers._warnings import warn_caller
 from fcca.exceptions import (
@@ -301,8 +303,8 @@ class ThresholdSearch:
         confidence = engine.model.confidence(scores)
         least = 0.0 if engine.model.n_outputs > 1 and given.p0 == 0.5 else given.p0
         points = np.flatnonzero(correct & (confidence >= least) & (confidence <= given.p1))
-        found, deciding = self._counterfactuals(X, points, engine.class_index(predictions[points]))
-        crossed = crossings(engine, found, self.columns, deciding)
+        found, deciding, ties = self._counterfactuals(X, points, engine.class_index(predictions[points]))
+        crossed = crossings(engine, found, self.columns, deciding, ties)
         weights = np.ones(len(crossed.point)) if weight is None else weight[found.rows[crossed.point]]
         table, condition = crossed.table(self.names, weights, self.columns)
         of_correct = confidence[correct]
@@ -313,16 +315,16 @@ class ThresholdSearch:
             n_correct=len(of_correct),
             least=float(of_correct.min(initial=np.inf)),
             most=float(of_correct.max(initial=-np.inf)),
-            n_fill_searches=deciding.n_searches,
-            n_fill_unfinished=deciding.n_unfinished,
+            n_more_searches=deciding.n_searches + ties.n_searches,
+            n_more_unfinished=deciding.n_unfinished + ties.n_unfinished,
         )
         probability = engine.model.probabilities(scores) if self.has_probability else None
         return SearchResult(counts, found, crossed, condition, predictions, probability)
 
     def _counterfactuals(
         self, X: Floats, points: Points, own_class: NDArray[np.int32]
-    ) -> tuple[Counterfactuals, DecidingValues]:
-        """Find the counterfactuals of the rows ``points``, and their deciding missing values.
+    ) -> tuple[Counterfactuals, DecidingValues, TiedCounterfactuals]:
+        """Find the counterfactuals of the rows ``points``, their deciding missing values, and ties.
 
         A missing value is deciding if filling in this value alone flips the prediction.
         """
@@ -359,8 +361,14 @@ class ThresholdSearch:
             exact=bool(self.rules),
         )
         deciding = find_deciding_values(X, found, limits, solve)
+        ties = find_ties(found, discrete_columns(engine.cells), limits, solve) if self.counts_ties else NO_TIES
         self._seconds = perf_counter() - began
-        return found, deciding
+        return found, deciding, ties
+
+    @property
+    def counts_ties(self) -> bool:
+        """True if all equally cheap counterfactuals of a row are counted."""
+        return bool(resolved(vars(self.parameters))["count_ties"])
 
     def limits(self, rows: Floats) -> Limits | None:
         """Compile the rules for the given encoded rows; None if there are no rules."""
@@ -401,9 +409,9 @@ class ThresholdSearch:
                 "They have the status 'unverified' and are left out of all counts.",
                 UnverifiedCounterfactualWarning,
             )
-        if unfinished := statuses.get("feasible", 0) + statuses.get("unknown", 0) + counts.n_fill_unfinished:
+        if unfinished := statuses.get("feasible", 0) + statuses.get("unknown", 0) + counts.n_more_unfinished:
             warn_caller(
-                f"{unfinished} of {n + counts.n_fill_searches} searches were stopped by a time limit before they proved a "
+                f"{unfinished} of {n + counts.n_more_searches} searches were stopped by a time limit before they proved a "
                 "result. They are left out of all counts. To include them, raise the time limit.",
                 UnfinishedSearchWarning,
             )

@@ -18,7 +18,7 @@ CRITERION_NAMES = {
     "gini": "Gini impurity",
     "log_loss": "log-loss",
     "evidence": "negative log evidence",
-    "error+log_loss": "error + ½ log-loss",
+    "error+log_loss": "log-loss + ½ error",
 }
 #: The paper's penalty per leaf, in rows.
 ROWS_PER_LEAF = 10.0
@@ -60,7 +60,7 @@ def leaf_cost(weight: Floats, criterion: str) -> Floats:
         evidence: Floats = gammaln(n + added) - gammaln(added) - (gammaln(weight + PRIOR) - gammaln(PRIOR)).sum(axis=-1)
         return evidence
     log_loss: Floats = -(weight * np.log(smoothed_probability(weight))).sum(axis=-1)
-    return error + log_loss / 2 if criterion == "error+log_loss" else log_loss
+    return log_loss + error / 2 if criterion == "error+log_loss" else log_loss
 
 
 def default_leaf_price(criterion: str, n_classes: int, n_conditions: int, *, is_soft: bool = False) -> float:
@@ -68,8 +68,8 @@ def default_leaf_price(criterion: str, n_classes: int, n_conditions: int, *, is_
 
     The penalty is the description length of a leaf, the logarithm of ``n_conditions`` plus ``n_classes - 1``. The second
     term is the number of free class probabilities, as in Akaike's criterion. ``evidence`` already includes a penalty for the
-    probabilities, so only the logarithm is used. ``error+log_loss`` uses half of the sum. ``error`` uses the paper's penalty
-    of ten rows. Soft labels have less noise than labels, so their penalty is half as large.
+    probabilities, so only the logarithm is used. ``error`` uses the paper's penalty of ten rows. Soft labels have less noise
+    than labels, so their penalty is half as large.
 
     Parameters
     ----------
@@ -87,6 +87,6 @@ def default_leaf_price(criterion: str, n_classes: int, n_conditions: int, *, is_
         "gini": split + n_classes - 1,
         "log_loss": split + n_classes - 1,
         "evidence": split,
-        "error+log_loss": (split + n_classes - 1) / 2,
+        "error+log_loss": split + n_classes - 1,
     }
     return float(prices[criterion] / 2 if is_soft else prices[criterion])

@@ -45,18 +45,18 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         Longest path from the root to a leaf. With None, only ``max_leaf_nodes`` and ``regularization`` limit the depth.
     max_leaf_nodes : int or None, default=8
         Maximum number of leaves; None for no limit.
-    criterion : {"error", "gini", "log_loss", "evidence", "error+log_loss"}, default="log_loss"
+    criterion : {"error", "gini", "log_loss", "evidence", "error+log_loss"}, default="error+log_loss"
         How to compute the cost of a leaf. Let ``w_k`` be the training weight of class k in the leaf, and ``n`` their sum.
         ``"error"``: the weight of all classes except the class with the largest weight.
         ``"gini"``: ``n`` times the Gini impurity. ``"log_loss"``: ``n`` times the log-loss of the smoothed class
         probabilities of the leaf. ``"evidence"``: minus the logarithm of the marginal likelihood of the labels, with a
-        Dirichlet(½) prior on the class probabilities. ``"error+log_loss"``: the error plus half the log-loss.
+        Dirichlet(½) prior on the class probabilities. ``"error+log_loss"``: the log-loss plus half the error.
     regularization : float, default=None
         Penalty per leaf, in units of the criterion per row. None uses the description length of a leaf divided by the
         training weight. The description length is a sum of two terms. The first is the logarithm of the number of conditions
         that a node can test. The second is the number of classes minus 1, as in Akaike's criterion. ``"evidence"`` already
-        includes a penalty for the classes, so only the logarithm is used. ``"error+log_loss"`` uses half of this sum.
-        ``"error"`` uses the paper's penalty of ten rows. With soft labels, the default penalty is half as large.
+        includes a penalty for the classes, so only the logarithm is used. ``"error"`` uses the paper's penalty of ten rows.
+        With soft labels, the default penalty is half as large.
     min_samples_leaf : int, default=1
         Minimum number of training rows in a leaf.
     min_weight_fraction_leaf : float, default=0.0
@@ -118,7 +118,7 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         max_depth: int | None = 4,
         *,
         max_leaf_nodes: int | None = 8,
-        criterion: str = "log_loss",
+        criterion: str = "error+log_loss",
         regularization: float | None = None,
         min_samples_leaf: int = 1,
         min_weight_fraction_leaf: float = 0.0,
