@@ -215,7 +215,7 @@ METHODS = tuple(
         (DEFAULT, OURS, fit_default, FCCA, 10),
         ("fcca labels", OURS, other_tree(of_labels=True), FCCA, 5),
         ("fcca error", OURS, other_tree(of_labels=True, criterion="error"), FCCA, 5),
-        ("fcca error+log_loss", OURS, other_tree(criterion="error+log_loss"), FCCA, 5),
+        ("fcca log_loss", OURS, other_tree(criterion="log_loss"), FCCA, 5),
         ("fcca evidence", OURS, other_tree(criterion="evidence"), FCCA, 5),
         ("fcca paper", OURS, fit_classifier(paper_classifier), FCCA, 5),
         ("deciles", THRESHOLDS, fit_deciles, FCCA, 5),
