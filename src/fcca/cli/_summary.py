@@ -304,7 +304,7 @@ def _thresholds_table(found: Distillation) -> Table:
     n_optimal = found.statuses["optimal"]
     order = np.argsort(-kept.count, kind="stable")[:THRESHOLDS_SHOWN]
     table = plain_table(["Thresholds" if len(order) == len(kept) else f"Top {len(order)} of {len(kept)} thresholds"])
-    add_numbers(table, "crossings", "share of counterfactuals")
+    add_numbers(table, "crossings", "share of rows")
     names = kept.names()
     for at in order:
         count = kept.count[at]
