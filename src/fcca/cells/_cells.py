@@ -22,9 +22,9 @@ NUMBERS, NUMBERS_WITH_MISSING, CATEGORIES = 0, 1, 2
 
 @dataclass
 class Cells:
-    """The cuts of each feature, and the training values per cell.
+    """The cuts of each feature, and the range of the training values in each cell.
 
-    Most searches need nothing else from the training data, so the training rows can come in chunks.
+    Most searches use only these ranges, not the training rows. So the rows can be read in chunks.
 
     Attributes
     ----------
@@ -35,15 +35,16 @@ class Cells:
         Smallest and largest training value in each cell; NaN for a cell without training values.
     code_cell : dict of int to ndarray
         For a column of categories, the cell of each category code. The last code stands for missing values. The cuts of such
-        a column (0.5, 1.5, …) only number its cells.
+        a column are 0.5, 1.5, …: they separate the numbers of the cells, not values of the column.
     code_count : dict of int to ndarray
         For a column of categories, the number of training rows with each code.
     has_missing : ndarray of shape (n_features,)
         True for numeric columns with a cell for missing values. This cell comes after a last cut at infinity.
     closed : ndarray of shape (n_cells,) or None
-        True for cells without training values that no change may enter, except with a rule Integer or Grid.
+        True for closed cells: they contain no training value, and no change may end in them. The rules Integer and Grid are
+        exceptions, and allow changes to end in a closed cell.
     distances : Distances or None
-        How the distances of changes are measured. None until this is computed from the training rows.
+        How the distance between an old and a new value is measured. None until it is computed from the training rows.
     """
 
     first_cut: NDArray[np.int64]
@@ -126,9 +127,9 @@ class Cells:
         )
 
     def observe(self, X: Floats) -> Cells:
-        """Widen the ranges of the cells to contain these training rows.
+        """Widen the range of each cell so that it contains the values of these rows.
 
-        Return self. In columns of categories, missing values are given by the last code, not by NaN.
+        In columns of categories, the last code represents missing values, and NaN is not allowed. Return self.
         """
         _core.widen_cells(X, self.as_core(), self.smallest, self.largest)
         for ends in (self.smallest, self.largest):
@@ -138,7 +139,7 @@ class Cells:
         return self
 
     def __add__(self, other: Cells) -> Cells:
-        """Combine the cells of two chunks of a table."""
+        """Merge the ranges and counts of the same cells, computed from two chunks of a table."""
         return replace(
             self,
             smallest=np.fmin(self.smallest, other.smallest),
@@ -147,7 +148,7 @@ class Cells:
         )
 
     def of(self, X: Floats) -> Codes:
-        """Return the number of the cell of each value of ``X``.
+        """Find the cell that contains each value of ``X``, and return its number.
 
         The cells of each feature are numbered from 0.
         """
@@ -186,10 +187,9 @@ class Cells:
         )
 
     def within(self, coarser: Cells) -> Cells:
-        """Close empty cells inside coarser cells that are not empty.
+        """Close each cell without training values if the coarser cell around it has some.
 
-        A cell is empty if it has no training values. No change may enter a closed cell. ``coarser`` has a subset of these
-        cuts.
+        No change may end in a closed cell. ``coarser`` has some of the cuts of these cells, and therefore larger cells.
         """
         closed = np.isnan(self.smallest)
         for j in range(self.n_features):
@@ -200,9 +200,9 @@ class Cells:
         return replace(self, closed=closed)
 
     def index_of(self, feature: NDArray[np.int32], cut: Floats) -> NDArray[np.int64]:
-        """Return the positions in ``self.cuts`` of the given cuts.
+        """Return the position of each given cut in ``self.cuts``.
 
-        A cut is given by its feature and its value.
+        ``feature`` holds the feature of each cut, and ``cut`` its value.
         """
         owner = np.repeat(np.arange(self.n_features), np.diff(self.first_cut))
         both = np.lexsort((np.concatenate([self.cuts, cut]), np.concatenate([owner, feature])))

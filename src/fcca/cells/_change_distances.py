@@ -1,7 +1,4 @@
-"""Distances between the old and the new value of a change.
-
-Each column has a unit of distance.
-"""
+"""Distances between the old and the new value of a changed column."""
 
 from __future__ import annotations
 
@@ -16,16 +13,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Distances:
-    """How the distance of a change is measured in each column.
+    """How the distance between an old and a new value is measured in each column.
 
     Attributes
     ----------
     unit : ndarray of shape (n_features,), or None
-        For each numeric column, the difference between two numbers whose distance is 1. None stands for the range of the
-        column's training values.
+        For each numeric column, the difference that counts as distance 1. None stands for the range of the column's
+        training values.
     unordered : float
-        Distance of a change without a direction: a new category, a filled-in missing value, or a one-hot group whose 1 moves
-        to another column.
+        Distance of every change between values without an order. Such a change picks another category, fills in a missing
+        value, or moves the 1 of a one-hot group.
     ranks : tuple of (values, ranks) per feature, or None
         If given, the distance between two numbers is the difference of their ranks. Ranks are linear between the given
         values, and constant below the first and above the last one. A feature whose list of values is empty uses ``unit``.

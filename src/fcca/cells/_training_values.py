@@ -1,4 +1,4 @@
-"""The training rows, or statistics of them, for searches that need more than cells."""
+"""The training rows or their statistics, for searches that use more than cells."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class TrainingValues:
-    """The training rows, or statistics of rows that are not kept.
+    """The training rows or, if the rows are not in memory, statistics of them.
 
     Attributes
     ----------
     chunks : list of ndarray, or None
-        The rows, in one or more arrays. None if the rows are not kept.
+        The rows, in one or more arrays. None if the rows are not in memory.
     medians : dict of int to float
-        The median of each numeric column, by position. Used if the rows are not kept.
+        The median of each numeric column, by position. Used if the rows are not in memory.
     codes : dict of int to ndarray
-        The codes that occur in each column of categories, by position. Used if the rows are not kept.
+        The codes that occur in each column of categories, by position. Used if the rows are not in memory.
     """
 
     chunks: list[Floats] | None = field(default_factory=list)
@@ -34,12 +34,13 @@ class TrainingValues:
     def rows(self) -> Sequence[Floats]:
         """Return the training rows, in chunks.
 
-        Raise an InvalidInputError if they are not kept.
+        Raise an InvalidInputError if the rows are not in memory.
         """
         if self.chunks is None:
             raise InvalidInputError(
-                "Rules between columns (sums, implications, one-hot groups) and plausibility need all rows at once, but the "
-                "rows came in chunks, which are not kept. Leave out these rules and plausibility, or pass all rows to fit."
+                "The rows came in chunks. But all rows are required at once for plausibility, and for rules that involve "
+                "several columns (sums, implications, one-hot groups). Omit these rules and plausibility, or pass all rows "
+                "to fit."
             )
         return self.chunks
 
