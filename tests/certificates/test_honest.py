@@ -134,7 +134,7 @@ def test_a_certificate_needs_counterfactuals():
     X, y = numbers()
     with pytest.raises(InvalidInputError, match="Expected a fitted FCCAClassifier"):
         certificate(rf().fit(X, y))
-    with pytest.raises(InvalidInputError, match="needs counterfactuals, but a GTREDiscretizer"):
+    with pytest.raises(InvalidInputError, match="lists counterfactuals, but the discretizer, a GTREDiscretizer, does not"):
         certificate(FCCAClassifier(GTREDiscretizer(rf())).fit(X, y))
 
 

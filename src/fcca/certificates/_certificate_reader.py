@@ -71,7 +71,8 @@ class StatedCounterfactuals:
     status : tuple of str
         Outcome of the search, such as ``optimal`` or ``infeasible``.
     cost, bound : ndarray
-        Cost of the counterfactual, and the lower bound of this cost. Infinite if the certificate states no value.
+        Cost of the counterfactual, and a lower bound on the cost of all counterfactuals of the row. Infinite if the
+        certificate does not state it.
     move_row, move_feature : ndarray of int
         Row number and position of the changed column. This and the next two attributes have one entry per move.
     move_from, move_to : tuple
@@ -108,9 +109,9 @@ class StatedProof:
 class StatedParameters:
     """The parameters in a certificate.
 
-    The attributes are named after parameters of ``FCCAClassifier`` and its parts, with four exceptions. ``search`` holds
-    parameters of ``FCCADiscretizer``, ``rules`` its constraints, and ``selection`` the parameters of its selection.
-    ``tree_is_limited`` is True if the search for the tree had a time limit.
+    ``search`` holds the parameters of ``FCCADiscretizer``, ``rules`` its constraints, and ``selection`` the parameters of
+    its selection. ``fit_to`` is the parameter of ``FCCAClassifier``. ``tree_is_limited`` is True if the search for the tree
+    had a limit on time or nodes. All other attributes are parameters of ``OptimalTreeClassifier``.
     """
 
     search: dict[str, Any]
@@ -129,7 +130,7 @@ class StatedParameters:
 
     @property
     def search_is_limited(self) -> bool:
-        """True if there was a time limit, which may have stopped searches for counterfactuals."""
+        """True if searches for counterfactuals had a time limit, so that some may have been stopped."""
         return any(self.search[name] is not None for name in TIMES)
 
 
@@ -332,7 +333,7 @@ def _parameters(given: dict[str, Any]) -> StatedParameters:
 def _distances(given: dict[str, Any], where: str) -> dict[str, Any]:
     """Read the parameters ``scale`` and ``category_distance``.
 
-    If the document does not state them, the values of the paper are used: the range of a column, and 1.
+    If a document lacks one of them, its value in the paper is used: "range" for ``scale``, 1 for ``category_distance``.
     """
     given = PAPER_DISTANCES | given
     scale = _reader.entry(given, "scale", dict if isinstance(given["scale"], dict) else str, where)

@@ -60,8 +60,8 @@ def certificate(classifier: Any, X: Any = None, y: Any = None, sample_weight: Ar
     classifier : FCCAClassifier
         A fitted classifier with an ``FCCADiscretizer``.
     X, y, sample_weight : as in fit, optional
-        The training rows; see :meth:`fcca.FCCAClassifier.training_data`. They are not needed if the classifier was fitted on
-        rows in chunks. The document then has the counts of the thresholds, but no counterfactuals.
+        The training rows; see :meth:`fcca.FCCAClassifier.training_data`. They may be omitted if the classifier was fitted
+        on rows in chunks. The document then has the counts of the thresholds, but no counterfactuals.
 
     Returns
     -------
@@ -91,8 +91,8 @@ def certificate(classifier: Any, X: Any = None, y: Any = None, sample_weight: Ar
     check_is_fitted(classifier)
     if not isinstance(classifier.discretizer_, FCCADiscretizer):
         raise InvalidInputError(
-            f"A certificate needs counterfactuals, but a {type(classifier.discretizer_).__name__} does not compute any. "
-            "Use FCCADiscretizer."
+            f"A certificate lists counterfactuals, but the discretizer, a {type(classifier.discretizer_).__name__}, does "
+            "not compute any. Use FCCADiscretizer."
         )
     in_chunks = not hasattr(classifier.discretizer_, "counterfactuals_")
     rows = None if in_chunks and X is None else classifier.training_data(X, y, sample_weight)
@@ -252,9 +252,9 @@ def _optional(kind: type, value: Any) -> Any:
 
 
 def _parameters_of_selection(discretizer: FCCADiscretizer) -> dict[str, Any] | None:
-    """Return the parameters of the discretizer's selection; None if it has none.
+    """Return the parameters of the discretizer's selection; None without a selection.
 
-    The conditions in ``keep`` and ``forbid`` are given as positions among the conditions that ``Q`` keeps.
+    ``keep`` and ``forbid`` are converted to positions in the list of conditions that remain after ``Q`` is applied.
     """
     selection = discretizer.selection
     if selection is None:
@@ -320,7 +320,7 @@ def _value(value: Any) -> Any:
 
 
 def _kept(discretizer: FCCADiscretizer) -> list[int]:
-    """Return the positions of the kept conditions among all conditions found."""
+    """Return the position of each kept condition in the list of all conditions found."""
     position = {name: at for at, name in enumerate(discretizer.all_thresholds_)}
     return sorted(position[name] for name in discretizer.thresholds_)
 

@@ -161,8 +161,8 @@ def _lands_well(
 def predictions(given: Evidence) -> list[str]:
     """Check that the black box predicts the stated class for every changed row.
 
-    The score of this class must lead the other scores by the margin. An unverified counterfactual must also lead by the
-    margin. But the black box must predict another class for it, or the change must break a rule.
+    The score of this class must exceed the other scores by at least the margin. The same holds for counterfactuals with the
+    status unverified. For them, however, the black box must predict another class, or the change must break a rule.
     """
     target, claims = given.target_code, given.claims_flip | given.unverified
     named = target >= 0
@@ -186,9 +186,9 @@ def predictions(given: Evidence) -> list[str]:
 
 
 def _moves_to_values(given: Evidence) -> Bools:
-    """Return a mask of the counterfactuals whose moves all end at a known value.
+    """Return a mask of the counterfactuals whose changed values can be predicted.
 
-    A black box may raise an error for unknown categories and missing values.
+    None of these values is an unknown category or missing, because a black box may raise an error for both.
     """
     usable = np.ones(len(given.at), dtype=np.bool_)
     usable[given.move_point[given.landing[1] | np.isnan(given.landing[0])]] = False
@@ -196,10 +196,10 @@ def _moves_to_values(given: Evidence) -> Bools:
 
 
 def _lead(given: Evidence, which: Longs) -> Floats:
-    """Return the lead of the stated class in the scores, plus a tolerance for rounding.
+    """Return by how much the score of the stated class exceeds the best other score.
 
-    The lead is over the best other class or, with a single score, over the boundary between the classes. ``which`` holds
-    the positions of the counterfactuals.
+    If the black box has a single score, return how far it is on the stated side of the decision boundary. A tolerance for
+    rounding is added. ``which`` holds the positions of the counterfactuals.
     """
     model = given.engine.model
     scores = given.engine.scores(given.after[which])

@@ -218,9 +218,9 @@ def _by_search(given: Evidence, chosen: Longs, proofs: Proofs) -> None:
 
 
 def _describe_unproven(given: Evidence, chosen: Longs, proofs: Proofs) -> str:
-    """Describe the searches that ended without a proof, as the certificate states.
+    """Describe the searches that, according to the certificate, ended without a proof.
 
-    Nobody can check whether a search really ended without a proof. The text is empty if there are no such searches.
+    Nobody can check whether this is true. The text is empty if there are no such searches.
     """
     is_infeasible = np.zeros(len(given.at), dtype=np.bool_)
     is_infeasible[chosen] = proofs.proven & np.isinf(proofs.cost)

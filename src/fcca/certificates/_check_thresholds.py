@@ -59,16 +59,16 @@ def deciding_missing_values(given: Evidence) -> list[str]:
         rows = named_rows([row for row, _ in left])
         if not problems and given.stated.parameters.search_is_limited:
             raise NotChecked(
-                f"{rows[0].upper()}{rows[1:]}: a missing value decides the prediction, but is not listed. The "
-                "certificate's time limit may have stopped that search, which cannot be checked. Its threshold is not "
-                "counted."
+                f"{rows[0].upper()}{rows[1:]}: a missing value decides the prediction, but is not listed. When the "
+                "certificate was made, a time limit may have stopped the search for it. This cannot be checked. The "
+                "condition that the value is missing was not counted."
             )
         problems.append(f"{rows}: a missing value decides the prediction, but is not listed")
     return problems
 
 
 def _timed_solve(given: Evidence) -> Callable[[Longs, Limits], Counterfactuals]:
-    """Return a function that repeats searches until the time limit of the check."""
+    """Return a function that repeats searches, and stops at the time limit of this check."""
     limit = given.effort.time_limit
     ends = np.inf if limit is None else monotonic() + limit
     return lambda which, limits: given.solve_and_check(which, limits, max(0.0, ends - monotonic()))
@@ -77,8 +77,8 @@ def _timed_solve(given: Evidence) -> Callable[[Longs, Limits], Counterfactuals]:
 def thresholds_found(given: Evidence) -> list[str]:
     """Check that the stated thresholds and counts follow from the stated counterfactuals.
 
-    If ties count, the searches for equally cheap counterfactuals are repeated. Then the conditions that all moves cross are
-    counted, merged and rounded as in ``fit``, and compared with the certificate.
+    With ``count_ties``, the searches for equally cheap counterfactuals are repeated. Then the conditions that the
+    counterfactuals cross are counted, merged and rounded as in ``fit``. The result is compared with the certificate.
     """
     counterfactuals = given.as_found()
     points = given.points
@@ -97,14 +97,14 @@ def thresholds_found(given: Evidence) -> list[str]:
     problems = _differences(given.stated.found, computed)
     if problems and len(ties.point) and given.stated.parameters.search_is_limited:
         raise NotChecked(
-            "The counts differ from the certificate. Its time limit may have stopped searches for equally cheap "
-            "counterfactuals, which cannot be checked."
+            "The recomputed counts differ from the certificate. When the certificate was made, a time limit may have "
+            "stopped searches for equally cheap counterfactuals. This cannot be checked."
         )
     return problems
 
 
 def repeated_ties(given: Evidence, counterfactuals: Counterfactuals) -> TiedCounterfactuals:
-    """Repeat the searches for counterfactuals that cost as much as the stated ones."""
+    """Repeat the searches for ties: other counterfactuals with the same cost as the stated ones."""
     if not given.search.counts_ties:
         return NO_TIES
     ties = find_ties(counterfactuals, discrete_columns(given.engine.cells), given.limits, _timed_solve(given))
@@ -256,7 +256,7 @@ def _selected_again(given: Evidence, candidates: ThresholdTable, learned: Any, n
         try:
             best = selection.select(candidates, given.table, learned, given.weight)
         except InvalidInputError as error:  # the kept thresholds are admissible, so only the limit can cause this
-            raise NotChecked(f"The search was stopped by the time limit: {error}") from error
+            raise NotChecked(f"The time limit stopped the search: {error}") from error
     if requested["max_inconsistency"] is None and n_kept != best.n_thresholds:
         return [f"{n_kept} thresholds are kept, but n_thresholds is {requested['n_thresholds']}"]
     same_size = best.n_thresholds == n_kept
@@ -270,6 +270,6 @@ def _selected_again(given: Evidence, candidates: ThresholdTable, learned: Any, n
         return ["the thresholds kept are not called optimal, but without a limit the search ends with a proof"]
     if not best.is_optimal and (claim.optimal or best.lower_bound < claim.lower_bound - NEAR):
         raise NotChecked(
-            f"The search was stopped by the time limit of {limit:g} s before its proof. No better selection was found."
+            f"The time limit of {limit:g} s stopped the search before optimality was proven. No better selection was found."
         )
     return []

@@ -206,8 +206,8 @@ def _parameters(part: Part | None) -> dict[str, Any]:
 def _search_parameters(given: Evidence, stated: Container[str]) -> dict[str, Any]:
     """Return the parameters of the discretizer that the provenance of the tree must state.
 
-    ``stated`` holds the names of the parameters in the provenance. Older versions of fcca wrote fewer parameters. A
-    parameter that these versions did not write may be missing if it has the value that they used.
+    ``stated`` holds the names of the parameters in the provenance. Older versions of fcca wrote fewer parameters. So a
+    newer parameter may be absent from the provenance, provided that it has the value that older versions always used.
     """
     requested = {name: plain_parameter(value) for name, value in given.stated.parameters.search.items()}
     old = {name for name, paper in PAPER_DISTANCES.items() if requested[name] == paper and name not in stated}
@@ -217,8 +217,8 @@ def _search_parameters(given: Evidence, stated: Container[str]) -> dict[str, Any
 def _tree_parameters(given: Evidence, stated: Container[str]) -> dict[str, Any]:
     """Return the parameters of the tree that its provenance must state.
 
-    ``stated`` holds the names of the parameters in the provenance. Older versions of fcca wrote fewer parameters. A
-    parameter that these versions did not write may be missing if it has the value that they used.
+    ``stated`` holds the names of the parameters in the provenance. Older versions of fcca wrote fewer parameters. So a
+    newer parameter may be absent from the provenance, provided that it has the value that older versions always used.
     """
     requested = given.stated.parameters
     found: dict[str, Any] = {"max_depth": requested.max_depth, "regularization": requested.regularization}
@@ -330,6 +330,6 @@ def best_tree(given: Evidence) -> list[str] | str:
         if best.lower_bound_ >= proof.lower_bound - NEAR:
             return "the search reached the bound again within the time limit"
         raise NotChecked(
-            f"The search was stopped by the time limit of {time_limit:g} s before its proof. No better tree was found."
+            f"The time limit of {time_limit:g} s stopped the search before optimality was proven. No better tree was found."
         )
     return f"no {compared_trees(search)} {'is better' if proof.optimal else 'has an objective below the lower bound'}"

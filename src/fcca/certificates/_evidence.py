@@ -48,7 +48,7 @@ def named_rows(rows: Sequence[int] | Longs) -> str:
 
 
 def problem_of_rows(rows: Sequence[int] | Longs, what: str) -> list[str]:
-    """Return a list with one sentence: the row numbers, and the problem ``what``.
+    """Return a list with one sentence that names the rows and their problem ``what``.
 
     The list is empty if there are no rows.
     """
@@ -65,9 +65,9 @@ def typed_label(label: Any) -> tuple[str, Any]:
 
 
 def _positions(rows: Longs, known: Longs, reason: str) -> Longs:
-    """Return the position of each row number in ``known``.
+    """Find each number of ``rows`` in the array ``known``, and return its position.
 
-    Raise NotChecked with the given reason if a row number is not in ``known``.
+    Raise NotChecked with the message ``reason`` if a number is not in ``known``.
     """
     if not np.isin(rows, known).all():
         raise NotChecked(reason)
@@ -91,7 +91,7 @@ class Effort:
     random_state : int or None
         Seed of the draw. None draws a new seed.
     time_limit : float or None
-        Seconds for each step that searches; None for no limit.
+        Time limit in seconds for each search or group of searches; None for no limit.
     n_jobs : int or None
         Number of threads of the searches.
     shown : bool
@@ -119,7 +119,7 @@ class Evidence:
     rows : TrainingTable
         The training rows with a weight above 0.
     numbers : ndarray of int
-        Row number of each of these rows in the certificate.
+        For each of these rows, its row number in the certificate.
     estimator : fitted classifier
         The black box.
     effort : Effort
@@ -195,8 +195,9 @@ class Evidence:
     def may_end_open(self) -> bool:
         """True if a search for a counterfactual may have ended without a proof.
 
-        Without a time limit, every search of the C++ core ends with a proof. Mixed-integer programs may not, because their
-        solver HiGHS may give up. They are used for linear models with more than two classes, with categories or under rules.
+        Without a time limit, every search of the C++ core ends with a proof. A mixed-integer program may end without one,
+        because its solver HiGHS may give up. Such programs are used for linear models with more than two classes, with
+        categories or with rules.
         """
         stated, model = self.stated.parameters, self.engine.model
         by_programs = isinstance(model, LinearModel) and bool(model.n_outputs > 1 or model.effects or stated.rules)
@@ -402,7 +403,7 @@ class Evidence:
         The certificate does not state the cuts that the moves cross, so they are computed here.
         """
         if self.landing[1].any() or np.isnan(self.landing[0]).any():
-            raise NotChecked("Some moves end at an unknown value of their column.")
+            raise NotChecked("Some changed values are missing, or are no valid value of their column.")
         order = np.lexsort((self.points.move_feature, self.move_point))
         point, feature = self.move_point[order], self.points.move_feature[order].astype(np.int32)
         origin, landing = self.origin[0][order], self.landing[0][order]

@@ -37,30 +37,30 @@ class FingerprintHash:
         self.text(begin)
 
     def bytes(self, part: bytes) -> None:
-        """Add a part that consists of bytes."""
+        """Add bytes to the hash, as one part."""
         self._hash.update(len(part).to_bytes(8, "little"))
         self._hash.update(part)
 
     def text(self, part: str) -> None:
-        """Add a string as a part, encoded in UTF-8."""
+        """Add a string to the hash, as one part, encoded in UTF-8."""
         self.bytes(part.encode("utf-8", "surrogatepass"))
 
     def json(self, part: Any) -> None:
-        """Add a value as a part, written as JSON without spaces and in ASCII."""
+        """Add a value to the hash, as one part: JSON in ASCII, without spaces."""
         self.text(json.dumps(part, separators=(",", ":"), allow_nan=False))
 
     def numbers(self, part: ArrayLike) -> None:
-        """Add numbers as one part, as 64-bit floats. A table is added row by row."""
+        """Add numbers to the hash, as one part of 64-bit floats. A table is added row by row."""
         values = np.atleast_1d(np.array(part, dtype="<f8", order="C")) + 0.0
         values[np.isnan(values)] = np.nan
         self.bytes(values.tobytes())
 
     def whole(self, part: ArrayLike) -> None:
-        """Add whole numbers as one part, as 64-bit integers."""
+        """Add whole numbers to the hash, as one part of 64-bit integers."""
         self.bytes(np.ascontiguousarray(part, dtype="<i8").tobytes())
 
     def hexdigest(self) -> str:
-        """Return the fingerprint of all parts so far."""
+        """Return the fingerprint of all parts that were added so far."""
         return self._hash.hexdigest()
 
 
@@ -144,9 +144,10 @@ def _distinct(y: NDArray[Any]) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
 
 
 def _add_labels(parts: FingerprintHash, labels: tuple[Any, ...], code: NDArray[np.int64]) -> None:
-    """Add the labels that occur in a column, and the position of each row's label among them.
+    """Add the labels that occur in a column to a hash, and then the label of each row.
 
-    The labels are sorted by their JSON strings. ``code`` has the position of each row's label in ``labels``.
+    The labels that occur are sorted by their JSON strings. The label of a row is added as its position in this order. In the
+    argument ``code``, it is given as a position in ``labels``.
     """
     present = np.unique(code[code >= 0]).tolist()
     texts = {at: json.dumps(plain_label(labels[at])) for at in present}
@@ -226,7 +227,10 @@ def _add_linear(parts: FingerprintHash, model: LinearModel) -> None:
 
 
 def _add_trees(parts: FingerprintHash, model: TreeEnsemble) -> None:
-    """Add all trees of an ensemble, each level by level from its root, left children first."""
+    """Add all trees of an ensemble to a hash.
+
+    The nodes of all trees are added together, level by level from the roots, left children before right ones.
+    """
     parts.text("trees")
     parts.numbers([model.divisor, float(model.single_precision)])
     parts.numbers(model.base)

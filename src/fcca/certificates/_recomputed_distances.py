@@ -113,10 +113,10 @@ class RecomputedDistances:
         return self.scale.get(j, width) if isinstance(self.scale, dict) else self.columns[j].deviation() or width
 
     def mean_of_pairs(self) -> float:
-        """Compute the mean distance between two rows in a numeric column.
+        """Compute the mean distance between two values of the same numeric column.
 
-        The mean is over all pairs of rows and all numeric columns that vary, rounded to two significant digits. It is 1 if
-        there are no such columns.
+        The mean is over all pairs of rows and all numeric columns with at least two values. It is rounded to two
+        significant digits. If there are no such columns, return 1.
         """
         means = [self._mean_of_pairs(j) for j, column in enumerate(self.columns) if column.width > 0]
         return float(f"{np.mean(means):.2g}") if means else 1.0

@@ -57,13 +57,13 @@ def verify(
     rows : array-like of int, optional
         For each row of X, its row number in the certificate. None means 0, 1, 2, ….
     sample : int or None, default=20
-        Number of counterfactuals to draw at random. Each one is proven again to be the cheapest change. None means all
-        counterfactuals.
+        Number of counterfactuals to draw at random. For each one, it is proven again that no cheaper change exists. None
+        means all counterfactuals.
     random_state : int, optional
         Seed of the sample. None draws a new seed each time, so nobody can predict the sample. The result states the seed.
     time_limit : float or None, default=60
-        Time limit in seconds for each of four steps: proving counterfactuals again by mixed-integer programs, searching
-        again for those that are still not proven, selecting the thresholds, and searching for the tree. None means no limit.
+        Time limit in seconds for each step that repeats a search or a proof. Examples are the proofs of the sample and the
+        search for the tree. None means no limit.
     n_jobs : int, optional
         Number of threads of the searches.
     verbose : int, default=0
@@ -110,7 +110,7 @@ def verify(
     except NotFittedError as error:
         inner = model.estimator if isinstance(model, FrozenEstimator) else model
         raise InvalidInputError(
-            f"The black box, a {type(inner).__name__}, is not fitted. Give discretizer_.estimator_ of the fitted classifier."
+            f"The black box, a {type(inner).__name__}, is not fitted. Pass discretizer_.estimator_ of the fitted classifier."
         ) from error
 
 
@@ -162,7 +162,7 @@ def _same_data(given: Evidence) -> list[str]:
     if stated.data_fingerprint is None:
         if stated.points is not None:
             return ["counterfactuals are stated, but the fingerprint of the rows is missing"]
-        raise NotChecked("The certificate was made without the rows, so it has no fingerprint of them.")
+        raise NotChecked("The certificate was written without the training rows, so it has no fingerprint of them.")
     problems = []
     n = len(given.rows.y)
     if stated.n_rows != n:
@@ -186,7 +186,7 @@ def _same_model(given: Evidence) -> list[str]:
     if stated.model_fingerprint is None:
         if stated.points is not None:
             return ["counterfactuals are stated, but the fingerprint of the black box is missing"]
-        raise NotChecked("The certificate was made without the rows, so it has no fingerprint of the black box.")
+        raise NotChecked("The certificate was written without the training rows, so it has no fingerprint of the black box.")
     try:
         model = read_model(given.estimator)
         found = model_fingerprint(labelled(model, given.rows.X))
@@ -205,7 +205,7 @@ def _same_model(given: Evidence) -> list[str]:
 
 
 def _usable(given: Evidence) -> list[str]:
-    """Compute the values that later checks need, so that an error is reported only once."""
+    """Compute the values that later checks use, so that an error in them is reported only once."""
     try:
         given.table  # noqa: B018
         if given.stated.points is not None:
