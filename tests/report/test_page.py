@@ -258,7 +258,7 @@ def test_it_is_opened_where_that_is_asked_for(tmp_path, monkeypatch):
 def test_a_loaded_classifier_is_given_its_rows(tmp_path):
     classifier, (X, y, weight) = fitted("weights")
     loaded = pickle.loads(pickle.dumps(classifier))
-    with pytest.raises(InvalidInputError, match="Give X and y"):
+    with pytest.raises(InvalidInputError, match="Pass X and y"):
         report.page(loaded)
     assert report.page(loaded, X=X, y=y, sample_weight=weight) == report.page(classifier)
     with pytest.raises(InvalidInputError, match="not the rows that the classifier was fitted on"):

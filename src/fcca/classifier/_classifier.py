@@ -59,11 +59,11 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         :class:`~fcca.selection.OptimalSelection` chooses the thresholds with the smallest inconsistency, with proof. "auto"
         chooses the number by cross-validation. It is the smallest number up to 16 whose tree is no worse than the tree on
         all thresholds. If there is no such number, all thresholds are used. The search stops after 2,000 branches. For
-        another limit or for constraints, give the discretizer a selection without a number of thresholds, such as
+        another limit or for constraints, set the ``selection`` of the discretizer, but not its number of thresholds:
         ``OptimalSelection(time_limit=60, forbid=["age"])``.
     preset : {"paper"}, default=None
         "paper" is the method as published. The discretizer gets ``preset="paper"`` unless it has another preset. The
-        default tree has depth at most 3 and minimizes the number of errors plus ten rows per leaf.
+        default tree has depth at most 3 and minimizes the number of errors plus ten times the number of leaves.
 
     Attributes
     ----------
@@ -152,8 +152,8 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         _raise_for_params(metadata, self, "fit")
         if metadata and self.n_thresholds == "auto":
             raise InvalidInputError(
-                f'n_thresholds="auto" cross-validates without {", ".join(metadata)}, so it would evaluate a different black '
-                "box or tree. Give a number of thresholds."
+                f'n_thresholds="auto" cannot be combined with {", ".join(metadata)}. The cross-validation does not use '
+                f"{', '.join(metadata)}, so it would evaluate a different black box or tree. Set n_thresholds to a number."
             )
         if hasattr(self, "selection_path_"):
             del self.selection_path_
@@ -218,7 +218,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         Returns
         -------
         discretizer : discretizer
-            If ``n_thresholds`` is a number, its selection chooses this number of thresholds.
+            If ``n_thresholds`` is a number, the discretizer is set to select this number of thresholds.
         tree : classifier
         """
         self._validate_params()
@@ -230,9 +230,9 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return discretizer, tree
 
     def _limits_of_selection(self, discretizer: Any) -> OptimalSelection:
-        """Return a copy of the discretizer's selection.
+        """Return a copy of the discretizer's selection, which has no number of thresholds yet.
 
-        If the discretizer has none, return a new selection with a limited search.
+        If the discretizer has no selection, return a new one whose search is limited.
         """
         check_selects(discretizer)
         own = discretizer.selection
@@ -241,7 +241,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         if own.n_thresholds is not None or own.max_inconsistency is not None:
             raise InvalidInputError(
                 f"n_thresholds={self.n_thresholds!r} was given, but the discretizer's selection also sets the number of "
-                "thresholds. Give only one of them."
+                "thresholds. Set only one of them."
             )
         limits: OptimalSelection = clone(own)
         return limits
@@ -345,7 +345,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return self._with(discretizer, rows, selection=selection)
 
     def _with(self, discretizer: Any, rows: TrainingTable, **parameters: Any) -> FCCAClassifier:
-        """Copy the classifier with another fitted discretizer, and fit a new tree.
+        """Return a copy of the classifier with another fitted discretizer and a new tree.
 
         ``parameters`` are set on the unfitted discretizer of the copy. Parameters that this discretizer does not have are
         ignored. The ``n_thresholds`` of the copy is None.
@@ -375,15 +375,15 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         """
         check_is_fitted(self)
         if (X is None) != (y is None) or (X is None and sample_weight is not None):
-            raise InvalidInputError("X, y and sample_weight belong together. Give all of them, or none.")
+            raise InvalidInputError("X, y and sample_weight belong together. Pass all of them, or none.")
         if X is None and not hasattr(self, "_training"):
             raise InvalidInputError(
                 "The rows that this classifier was fitted on are not in memory: the classifier was loaded or copied, or the "
-                "rows came in chunks. Give X and y."
+                "rows came in chunks. Pass X and y."
             )
         rows = self._training if X is None else weighted_rows(X, y, sample_weight)
         if not are_training_rows(self, rows):
-            reason = "They were changed after fit." if X is None else "Give X, y and sample_weight as they were in fit."
+            reason = "They were changed after fit." if X is None else "Pass X, y and sample_weight as they were in fit."
             raise InvalidInputError(f"These are not the rows that the classifier was fitted on. {reason}")
         return rows
 
@@ -454,7 +454,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
 
 
 def _default_part(name: str, preset: str | None) -> Any:
-    """Return the default of the parameter ``name``, ``discretizer`` or ``tree``, for a preset."""
+    """Return the default value of the parameter ``discretizer`` or ``tree`` for a preset."""
     if name == "discretizer":
         return FCCADiscretizer(preset=preset)
     return OptimalTreeClassifier(**TREES["paper" if preset == "paper" else None])

@@ -69,7 +69,7 @@ class Fold(NamedTuple):
         if len(known) == 0:
             raise InvalidInputError(
                 f"All held-out rows of fold {self.number} have an unknown category, or a missing value in a column without "
-                "missing training values. Give fewer folds, or another splitter as cv."
+                "missing training values. Use fewer folds, or pass another splitter as cv."
             )
         weight = None if self.test_weight is None else self.test_weight[known]
         return self._replace(X_test=_safe_indexing(self.X_test, known), y_test=self.y_test[known], test_weight=weight)
@@ -291,7 +291,7 @@ def _check_path(path: pd.DataFrame, maker: str, columns: Sequence[str]) -> None:
             f"path must be the result of {maker} with per_fold=False, but it has no column {', '.join(missing)}."
         )
     if len(path) == 0:
-        raise InvalidInputError("path has no rows to choose from. Give a path with at least one row.")
+        raise InvalidInputError("path has no rows to choose from. Expected at least one row.")
 
 
 def _most_accurate(path: pd.DataFrame, rule: str, size: str) -> Any:

@@ -91,8 +91,9 @@ def binary_rows(discretizer: Any, X: Any, y: NDArray[Any], sample_weight: NDArra
 
 
 def selection_fit_to(fit_to: str | None) -> str:
-    """Return the classes that selected thresholds should separate, as ``fit_to`` of OptimalSelection.
+    """Return the parameter ``fit_to`` of an OptimalSelection, for a tree with this ``fit_to``.
 
-    They are the predictions of the black box if the tree learns these ("target"), and the labels otherwise.
+    The selected thresholds should separate the same classes as the tree. If the tree learns the predictions of the black
+    box, the result is "target". Otherwise, it is "labels".
     """
     return "target" if fit_to == "target" else "labels"

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def are_training_rows(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
     """Return True if the classifier seems to have been fitted on these rows, in the same order.
 
-    The rows are not stored, so the class weights in the leaves and the starting values of the counterfactuals are compared.
+    The classifier does not store its rows. So the class weights in its leaves and the values that its counterfactuals change
+    are compared with the given rows.
 
     Parameters
     ----------
@@ -28,9 +29,9 @@ def are_training_rows(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
 
 
 def _same_leaves(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
-    """Return True if the rows give the leaves the same class weights as in ``fit``.
+    """Return True if the class weights in the leaves are the same as in ``fit``.
 
-    The numbers of rows in the leaves are compared too.
+    They are recomputed from the given rows. The numbers of rows in the leaves are compared, too.
     """
     nodes = classifier.structure_
     is_leaf, shape = nodes.feature < 0, nodes.weight.shape
