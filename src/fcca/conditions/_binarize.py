@@ -75,12 +75,15 @@ def _memberships(
 
 
 def _whole_codes(x: Floats, n: int, name: str) -> NDArray[np.intp]:
-    """Convert the category codes ``x`` to integers; a missing value becomes ``n``."""
+    """Convert the category codes ``x`` to integers.
+
+    ``n`` is the number of categories, and the code of a missing value in the result.
+    """
     code = np.where(np.isnan(x), n, x)
     wrong = (code != np.floor(code)) | (code < 0) | ((code >= n) & ~np.isnan(x))
     if wrong.any():
         raise InvalidInputError(
-            f"Category code out of range: column {name!r} has {n} categories, got the code {x[wrong][0]:g}. Give codes from "
+            f"Category code out of range: column {name!r} has {n} categories, got the code {x[wrong][0]:g}. Pass codes from "
             f"0 to {n - 1}, or a data frame with the categories themselves."
         )
     return code.astype(np.intp)

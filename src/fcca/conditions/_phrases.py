@@ -80,7 +80,7 @@ def codes_of(name: str, categories: Sequence[Any] | None, labels: Iterable[Any])
     """
     if categories is None:
         raise InvalidInputError(
-            f"Column {name!r} holds numbers, but the condition is a set of categories. Give a threshold."
+            f"Column {name!r} holds numbers, but the condition is a set of categories. Pass a number as threshold."
         )
     known = {label: code for code, label in enumerate(categories)}
     given = list(labels)
@@ -90,8 +90,8 @@ def codes_of(name: str, categories: Sequence[Any] | None, labels: Iterable[Any])
     codes = tuple(sorted({known[label] for label in given}))
     if not 0 < len(codes) < len(known):
         raise InvalidInputError(
-            f"A set of categories of column {name!r} must contain some of them but not all, got {given}. Its categories are "
-            f"{list(known)}."
+            f"A set of categories must contain at least one category, but not all of the column, got {given}. The "
+            f"categories of column {name!r} are {list(known)}."
         )
     return codes
 

@@ -12,7 +12,7 @@ from fcca.tables import Columns
 
 
 def user_pair(given: Any) -> tuple[str, Any]:
-    """Check a pair, and return its column and its condition."""
+    """Check that a condition is given as a pair, and return its column and its value."""
     if isinstance(given, (str, bytes, dict)) or not isinstance(given, Sequence) or len(given) != 2:
         raise InvalidInputError(f"Expected pairs of a column and a threshold, such as ('age', 30), got {given!r}.")
     return given[0], given[1]
