@@ -96,7 +96,7 @@ def test_rules_that_need_all_rows_raise_errors_with_advice_before_a_pass(tmp_pat
     options = ("--model-file", file) if from_file else ()
     monkeypatch.setattr("fcca.cli._row_sources._labels", lambda *args: pytest.fail("a pass has begun"))
     refused = distill(tmp_path / "t.parquet", "--stream", "--rules", tmp_path / "rules.yaml", *options)
-    check_refused(refused, "needs all rows at once", "read all rows with --no-stream.")
+    check_refused(refused, "requires all rows at once", "read all rows with --no-stream.")
 
 
 @pytest.mark.parametrize("from_file", [False, True])
@@ -209,7 +209,7 @@ def test_rows_unknown_to_a_model_from_a_file_are_left_out_with_a_note(tmp_path, 
     frame.to_parquet(tmp_path / "t.parquet")
     for mode in ("--stream", "--no-stream"):
         refused = distill(tmp_path / "t.parquet", mode, "--model-file", tmp_path / "model" / "model.skops")
-        check_refused(refused, "Every training row has a category or a missing value that the black box does not know")
+        check_refused(refused, "Every training row has an unknown category or an unexpected missing value")
 
 
 def test_the_sample_is_the_same_for_csv(tmp_path):
@@ -361,5 +361,5 @@ def test_a_report_on_a_huge_table_says_that_a_sample_is_enough(tmp_path, monkeyp
     imported("skops.io").dump(model.fit(frame.drop(columns="label"), frame["label"]), tmp_path / "model.skops")
     result = run("report", tmp_path / "model.skops", tmp_path / "t.parquet", "--out", tmp_path / "r.html", "--levels", "0.5")
     assert result.exit_code == 0, result.output
-    assert "needs all of t.parquet in memory" in result.stderr
+    assert "reads all of t.parquet into memory" in result.stderr
     assert "a sample of the rows" in result.stderr

@@ -210,7 +210,7 @@ def _check_folds(data: Dataset, folds: int) -> None:
     rarest = min(counts, key=lambda label: counts[label])
     if counts[rarest] < folds:
         raise InvalidInputError(
-            f"Class {rarest!r} of {data.label!r} has {counts[rarest]} row(s), but each of {folds} folds needs at least one. "
+            f"Class {rarest!r} of {data.label!r} has {counts[rarest]} row(s), but {folds} folds require at least {folds}. "
             "Use fewer --folds, or remove the class."
         )
 

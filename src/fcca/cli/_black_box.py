@@ -40,7 +40,7 @@ class BlackBox:
     X : DataFrame or None
         The rows that the classifier was fitted on. None for a classifier loaded from a file.
     table : DataFrame or None
-        All rows of the file as numbers and categories. None if the classifier was not fitted on all training rows.
+        All rows of the file, converted to numbers and categories. None if the classifier was loaded, or fitted on a sample.
     loaded_columns : Columns or None
         Columns of a classifier loaded from a file.
     notes : tuple of str

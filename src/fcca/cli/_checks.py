@@ -22,7 +22,7 @@ INPUT_FORMATS = {".csv": None, ".csv.gz": "gzip", ".parquet": None}
 
 @dataclass(frozen=True)
 class OptionCheck:
-    """Check of the value of a command line option.
+    """A check of the value of a command line option.
 
     It is part of the option's type annotation. Options that were not given (None) are not checked.
 
@@ -36,7 +36,7 @@ class OptionCheck:
 
 
 def expects(expected: str, fits: Callable[[Any], bool]) -> OptionCheck:
-    """Return a check for which a value is valid if ``fits(value)`` is True.
+    """Return an option check that accepts a value if ``fits(value)`` is True.
 
     ``expected`` describes valid values in the error message.
     """
@@ -44,15 +44,15 @@ def expects(expected: str, fits: Callable[[Any], bool]) -> OptionCheck:
 
 
 def accepted_by(judge: Callable[[Any], object]) -> OptionCheck:
-    """Return a check that calls ``judge`` with the value.
+    """Return an option check that calls ``judge(value)``.
 
-    ``judge`` must raise an error for invalid values. Its return value is ignored.
+    ``judge`` must raise an error for an invalid value. Its return value is ignored.
     """
     return OptionCheck(lambda option, value: judge(value))
 
 
 def expects_name(*suffixes: str) -> OptionCheck:
-    """Return a check that the name of a file ends in one of ``suffixes``."""
+    """Return an option check that accepts file names that end in one of ``suffixes``."""
     expected = f"a file name that ends in {' or '.join(suffixes)}"
     return expects(expected, lambda path: path.name.lower().endswith(suffixes))
 
@@ -126,7 +126,7 @@ def check(option: str, value: Any, fits: bool, expected: str) -> None:
 def chosen_rows(text: str) -> list[range]:
     """Parse the row numbers of ``--rows``, such as ``0,5,10-20``.
 
-    Return one range per part. In ``10-20``, both ends are included.
+    Return one range for each number or range in the text. ``10-20`` includes both 10 and 20.
     """
     ranges = []
     for part in text.split(","):

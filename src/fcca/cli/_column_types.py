@@ -60,7 +60,7 @@ def guessed(
         float64 for numbers, object for strings, category dtype for columns in ``categorical`` and for columns that already
         have this type. Text columns whose values differ in most rows, such as identifiers, are left out.
     tuple of str
-        Notes for the user on values that count as missing, and on columns that are left out.
+        Notes for the user on values that are treated as missing, and on columns that are left out.
     """
     unknown = [name for name in categorical if name not in frame.columns]
     if unknown:
@@ -136,7 +136,7 @@ def _numbers_in(texts: pd.Series[Any]) -> tuple[pd.Series[Any], Bools]:
     """Parse strings as numbers.
 
     Return the numbers, with NaN for all other strings, and a mask. The mask is True for strings that are neither a number
-    nor a usual sign for a missing value.
+    nor a common marker of a missing value, such as NA.
     """
     numbers = {text: _number(text) for text in texts.dropna().unique()}
     others = [text for text, x in numbers.items() if np.isnan(x) and text.strip().lower() not in MARKS_AMONG_NUMBERS]

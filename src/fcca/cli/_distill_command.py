@@ -120,7 +120,7 @@ class Distill(options.DistillSettings):
             help="Fit the black box on a random sample of this many training rows. The thresholds and the tree use all "
             f"training rows. Default: all rows, or {LARGEST_SAMPLE:,} if the file is read in chunks.",
         ),
-        expects("a number of rows of at least 2, such as 100000", lambda n: n >= 2),
+        expects("a number of rows, 2 or more, such as 100000", lambda n: n >= 2),
     ] = None
     no_counterfactuals: Annotated[
         bool,
@@ -139,7 +139,7 @@ class Distill(options.DistillSettings):
         bool,
         model_option(
             "--save-model",
-            help=f"Write the black box to {SAVED_MODEL}, for fcca verify. Needs skops.",
+            help=f"Write the black box to {SAVED_MODEL}, for fcca verify. Requires skops.",
         ),
     ] = False
     q: Annotated[
@@ -188,20 +188,20 @@ class Distill(options.DistillSettings):
                 raise InvalidInputError(f"{option} was given with --model-file. {reason} Omit {option}.")
 
     def _check_streamed(self, reason: str) -> None:
-        """Raise an error if an option needs all rows in memory.
+        """Raise an error if an option does not work for a table that is read in chunks.
 
         ``reason`` says in the error message why the table is read in chunks.
         """
         if self.thresholds == "auto":
             raise InvalidInputError(
-                f"--thresholds auto was given {reason}. Its cross-validation needs all rows in memory. Give a number, such "
-                "as --thresholds 5, or read all rows with --no-stream."
+                f"--thresholds auto was given {reason}. It runs a cross-validation, for which all rows must be in memory. "
+                "Use a number, such as --thresholds 5, or read all rows with --no-stream."
             )
         for option, given in (("--open", self.open_report), ("--title", self.title is not None)):
             if given:
                 raise InvalidInputError(
-                    f"{option} was given {reason}. A report shows single rows, so a table read in chunks has no report. "
-                    f"Omit {option}, or read all rows with --no-stream."
+                    f"{option} was given {reason}. For such a table, no report is written, because a report shows single "
+                    f"rows. Omit {option}, or read all rows with --no-stream."
                 )
 
     @cached_property

@@ -111,7 +111,7 @@ IS_INSTALLED = accepted_by(lambda model: check_installed(model.library))
 IS_SHARE = expects("a number from 0 to 1, such as 0.9", lambda q: 0 <= q <= 1)
 IS_PROBABILITY = expects("a probability, from 0 to 1", lambda p: 0 <= p <= 1)
 IS_INNER_PROBABILITY = expects("a probability between 0 and 1, such as 0.3", lambda p: 0 < p < 1)
-IS_COST = expects("a number of at least 0 and at most 1e100", lambda cost: 0 <= cost <= 1e100)
+IS_COST = expects("a number from 0 to 1e100", lambda cost: 0 <= cost <= 1e100)
 IS_TIME = expects("a number of seconds", lambda seconds: seconds >= 0)
 IS_SEED = expects("a whole number from 0 to 4294967295", lambda seed: 0 <= seed < 2**32)
 IS_THREADS = expects("a number of threads, or -1 for all cores", lambda jobs: jobs != 0 and abs(jobs) <= MOST_JOBS)
@@ -272,9 +272,9 @@ class SearchLimits(Command):
 
 
 class _OtherSettings:
-    """Settings that are options of some commands only.
+    """Settings that only some commands have as options.
 
-    The values here hold for a command without the option.
+    A command that does not have the option uses the value defined here.
     """
 
     model_file: Path | None
@@ -338,8 +338,8 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
     regularization: Annotated[
         float | None,
         model_option(
-            help="Cost per leaf, in units of the criterion. With error, it is the share of rows that a leaf must correct. "
-            "Default: depends on the size of the table."
+            help="Cost per leaf, in units of the criterion. With --criterion error, 0.01 means that a leaf must correct "
+            "more than 1 % of the rows. Default: depends on the size of the table."
         ),
         expects("the cost per leaf, a finite number of at least 0, such as 0.01", lambda price: 0 <= price < math.inf),
     ] = None

@@ -475,13 +475,13 @@ def check_split(counts: dict[Any, int], label: str, test_size: float) -> None:
     rarest = min(counts, key=lambda label: counts[label])
     if counts[rarest] < 2:
         raise InvalidInputError(
-            f"Class {rarest!r} of {label!r} has only one row, but the training rows and the held-out rows need one each. "
-            "Use --test-size 0, or remove the class."
+            f"Class {rarest!r} of {label!r} has only one row. Both the training rows and the held-out rows must include "
+            "this class. Use --test-size 0, or remove the class."
         )
     held_out = math.ceil(test_size * n_rows)
     smaller = min(held_out, n_rows - held_out)
     if smaller < len(counts):
         raise InvalidInputError(
-            f"Too few rows for --test-size {test_size:g}: {held_out} of {n_rows} rows are held out, but the training rows "
-            f"and the held-out rows need one row of each of the {len(counts)} classes. Use --test-size 0, or add rows."
+            f"Too few rows for --test-size {test_size:g}: {held_out} of {n_rows} rows are held out. Both the training rows "
+            f"and the held-out rows must include all {len(counts)} classes. Use --test-size 0, or add rows."
         )

@@ -29,7 +29,7 @@ class Report(options.DistillSettings):
     [dim]# a model and its training rows[/]
     [cyan]fcca report loans.skops loans.csv --open[/]
 
-    [dim]# with test rows, starting at the most frequent tenth of the thresholds[/]
+    [dim]# with test rows; the page opens with the 10 % most frequent thresholds[/]
     [cyan]fcca report booster.json train.csv --test test.csv --q 0.9 --title "Loans"[/]
     """
 
@@ -90,7 +90,7 @@ class Report(options.DistillSettings):
 
         if n_values(self.data) >= STREAMED_FROM:
             output.note(
-                f"A report needs all of {self.data.name} in memory, and grows a tree for every slider step. For large "
+                f"fcca report reads all of {self.data.name} into memory, and fits a tree for each slider step. For large "
                 "tables, use a file with a sample of the rows."
             )
         data = read_data(self.data, self.label)

@@ -53,7 +53,10 @@ class TableLabels(NamedTuple):
 
 
 def _with_any_label(columns: Columns | None) -> Columns | None:
-    """Return columns that accept any category where the black box stored no labels."""
+    """Return a copy in which columns with unstored category labels accept any category.
+
+    Some black boxes do not store the labels of their categories.
+    """
     if columns is None:
         return None
     return Columns(
@@ -67,8 +70,8 @@ def _with_any_label(columns: Columns | None) -> Columns | None:
 def _nothing_known() -> InvalidInputError:
     """Return the error for a table in which no training row can be predicted."""
     return InvalidInputError(
-        "Every training row has a category or a missing value that the black box does not know. Use a table with the "
-        "categories that the black box was fitted on."
+        "Every training row has an unknown category or an unexpected missing value, which the black box cannot predict. "
+        "Use a table with the categories that the black box was fitted on."
     )
 
 
@@ -78,7 +81,7 @@ def _with_selection(
     X: pd.DataFrame | None = None,
     y: NDArray[np.generic] | None = None,
 ) -> FCCAClassifier:
-    """Set the number of thresholds that the classifier selects, as ``--thresholds`` says.
+    """Return the classifier, set to select the number of thresholds in ``--thresholds``.
 
     Without this option, the classifier is returned unchanged.
 
@@ -241,7 +244,7 @@ class ParquetSource:
         self.stopwatch = Stopwatch("labels", "sample", "target")
 
     def check_rules(self, rules: Rules, settings: DistillSettings, loaded: Any) -> None:
-        """Raise an error if a rule needs all rows in memory at once.
+        """Raise an error for a rule that can only be used with all rows in memory.
 
         This is checked before the file is read.
         """
@@ -251,8 +254,8 @@ class ParquetSource:
         for rule in rules:
             if rule.needs_all_rows(is_linear=is_linear):
                 raise InvalidInputError(
-                    f"The rule {rule!r} needs all rows at once, but the rows come in chunks. This is so for all rules "
-                    "between columns: sums, implications, one-hot groups. Omit the rule, or read all rows with --no-stream."
+                    f"The rule {rule!r} requires all rows at once, but the table is read in chunks. Omit the rule, or read "
+                    "all rows with --no-stream."
                 )
 
     def labels(self, settings: DistillSettings) -> TableLabels:
@@ -326,7 +329,7 @@ class ParquetSource:
         return self._found.training, held_out if len(held_out.y) else None
 
     def encoded_rows(self, classifier: FCCAClassifier) -> tuple[Floats | None, Floats | None]:
-        """Return None twice, because the rows are not in memory."""
+        """Return ``(None, None)``, because the rows are not in memory."""
         return None, None
 
     def left_out(self) -> tuple[LeftOutRows, LeftOutRows]:

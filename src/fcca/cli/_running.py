@@ -88,7 +88,7 @@ class Output:
         self._message("Error", message, "bold red")
 
     def cannot_write(self, place: Path, failure: OSError) -> int:
-        """Print an error about unwritable files at ``place``, and return the exit code."""
+        """Print that files cannot be written to the path ``place``, and return the exit code."""
         reason = failure.strerror or str(failure)
         self.error(f"Cannot write to {place}: {reason}. No file was left half-written.")
         return EXIT_CANNOT_WRITE

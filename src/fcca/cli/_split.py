@@ -110,7 +110,7 @@ class Split:
     def sample(self, n: int | None) -> RowNumbers | None:
         """Draw ``n`` training rows at random, and return their row numbers in ascending order.
 
-        Return None, which stands for all training rows, if ``n`` is None or at least their number.
+        If ``n`` is None, or if there are at most ``n`` training rows, return None, which stands for all of them.
         """
         if n is None or n >= self.n_training:
             return None

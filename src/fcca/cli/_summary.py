@@ -260,7 +260,7 @@ def facts(found: Distillation) -> list[tuple[str, str]]:
 def _selection(found: Distillation) -> list[tuple[str, str]]:
     """Describe the thresholds chosen by ``--thresholds``.
 
-    Return a list with one title and text. It is empty if the option was not given.
+    Return a list with one pair of a title and a text. It is empty if the option was not given.
     """
     chosen = getattr(found.discretizer, "selection_", None)
     if chosen is None:

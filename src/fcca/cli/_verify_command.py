@@ -30,9 +30,9 @@ class Verify(Command):
 
     The claims are recomputed from the table and the model. Every counterfactual must start at its row, follow the rules,
     flip the model's prediction and have the stated cost. The thresholds and their counts, the leaves of the tree and its
-    objective are recomputed. The search for the best tree is repeated. A sample of the counterfactuals is proven again to be
-    the cheapest changes, by an independent method where one exists. Nothing in a certificate is trusted, and nothing in it
-    is executed.
+    objective are recomputed. The search for the best tree is repeated. For a sample of the counterfactuals, it is
+    proven again that no cheaper change exists. The proof uses an independent method if there is one. Nothing in a
+    certificate is trusted, and nothing in it is executed.
 
     [bold]Examples[/]
 
@@ -42,7 +42,7 @@ class Verify(Command):
     [dim]# also check that the tree in use is the tree of the certificate[/]
     [cyan]fcca verify c.json --data a.csv --model m.skops --tree tree.json[/]
 
-    [dim]# re-prove every counterfactual, in up to an hour[/]
+    [dim]# re-prove every counterfactual, with up to an hour per step[/]
     [cyan]fcca verify c.json --data a.csv --model m.skops --sample all --time-limit 3600[/]
 
     [dim]# for a script[/]
@@ -101,8 +101,8 @@ class Verify(Command):
         float,
         proof_option(
             metavar="SECONDS",
-            help="Time limit for each of four steps: proofs of counterfactuals by MILP, repeated searches for the rest, the "
-            "choice of thresholds, and the tree. The summary lists claims that were not proven in time.",
+            help="Time limit for each step that repeats a search or a proof, such as the search for the tree. The summary "
+            "lists claims that were not proven in time.",
         ),
         options.IS_TIME,
     ] = 60.0

@@ -105,7 +105,7 @@ def run_verify(settings: Verify) -> VerifyResult:
     if len(rows) == 0:
         raise InvalidInputError(
             f"{table.name} contains none of the rows that the certificate covers: the certificate lists all rows of this "
-            "table as left out. With --data, give the table from which the certificate was made."
+            "table as left out. Use --data with the table from which the certificate was made."
         )
     with collected_notes() as notes, step("Checks; --time-limit bounds the longest"):
         result = verify(
