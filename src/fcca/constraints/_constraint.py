@@ -126,7 +126,7 @@ class Constraint(ABC):
     # --- used elsewhere ---------------------------------------------------------------------------------------------------
 
     def needs_all_rows(self, *, is_linear: bool) -> bool:
-        """Return True if the rule can be used only with all training rows at once.
+        """Return True if the rule requires all training rows at once.
 
         Such a rule cannot be used if the rows come in chunks. ``is_linear`` tells whether the black box is linear.
         """

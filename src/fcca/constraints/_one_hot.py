@@ -17,7 +17,7 @@ from fcca.tables import Columns
 
 @dataclass(frozen=True, init=False, repr=False)
 class OneHot(ListOfColumns):
-    """Require exactly one of the named columns to be 1, and the others to be 0.
+    """Require exactly one of the named columns to be 1, the others 0.
 
     The rule applies to a row only if one of these columns changes. Moving the 1 to another column has the cost of a single
     change. :class:`MaxChanges` also counts it as one change.
@@ -48,7 +48,7 @@ class OneHot(ListOfColumns):
             limits.groups.append(tuple(members))
 
     def finish(self, limits: LimitsBuilder) -> None:
-        """Freeze the values that other rules do not allow to switch between 0 and 1.
+        """Freeze values that other rules forbid to switch between 0 and 1.
 
         A frozen value may not change. Raise an error if the columns have different costs, or if another rule relates one of
         them to other columns.

@@ -99,11 +99,11 @@ class Alternatives:
             heapq.heappush(self.open, (search.cost, len(search.moved), sorted(search.moved), search))
 
     def known(self, frozen: Features, bound: float) -> FrozenSearch | None:
-        """Derive the result of a new search from an earlier one; None if this is impossible.
+        """Derive the result of a new search from an earlier one, if possible.
 
         The new search would freeze the features in ``frozen``. An earlier search that froze only some of them has the same
         result in two cases. Either it was infeasible, or its optimal change leaves all features in ``frozen`` unchanged.
-        ``bound`` is a known lower bound of the cost.
+        If there is no such search, the result is None. ``bound`` is a known lower bound of the cost.
         """
         for search in self.done:
             if search.frozen <= frozen and (

@@ -74,7 +74,7 @@ def shown_landing(move: Move) -> float:
 
 
 def shown_origin(move: Move) -> float:
-    """Round the value before a change, but keep it on the same side of the crossed cut."""
+    """Round the value before a change without moving it across the crossed cut."""
     origin, landing, cut = move.origin, move.landing, move.cut
     if _is_short(origin):
         return origin

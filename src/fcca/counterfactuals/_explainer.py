@@ -387,7 +387,7 @@ class CounterfactualExplainer:
         return margin
 
     def _checked(self, request: Request, found: Counterfactuals) -> Counterfactuals:
-        """Mark counterfactuals as unverified if they break a rule or have too low a probability."""
+        """Mark counterfactuals that break a rule or miss the required probability as unverified."""
         answered = np.flatnonzero(found.is_status("optimal", "feasible"))
         if len(answered) == 0 or (not request.rules and request.probability is None):
             return found

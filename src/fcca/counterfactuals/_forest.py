@@ -156,7 +156,7 @@ class Forest:
 
     @cached_property
     def _side_values(self) -> Floats:
-        """Compute, for each node, the mean value that its leaves add to the first score.
+        """Compute, for each node, the mean first output of the leaves below.
 
         At each split, the left and the right subtree have the same weight.
         """

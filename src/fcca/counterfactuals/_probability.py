@@ -58,7 +58,7 @@ def score_margin(model: Model, target: int, probability: float, *, has_probabili
 
 
 def _probability(model: Model, target: int, lead: Floats) -> Floats:
-    """Compute the probability of the target class from ``lead``, its margins over the other class."""
+    """Compute the probability of the target class from its score lead over the other."""
     if model.n_outputs == 2:
         scores = np.zeros((len(lead), 2))
         scores[:, target] = lead

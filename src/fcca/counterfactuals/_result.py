@@ -312,7 +312,7 @@ class Counterfactuals:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on the rows. Always empty here, because this object does not store the rows."""
+        """Notes on the rows; always empty, because this object stores no rows."""
         return ()
 
     def _heading(self, i: int) -> str:

@@ -1,4 +1,4 @@
-"""Replace a black box with an optimal tree, using the rows of a Dask DataFrame.
+"""Replace a black box with an optimal tree, using a Dask DataFrame.
 
 This package requires Dask: ``pip install "fcca[dask]"``.
 """

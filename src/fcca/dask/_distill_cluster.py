@@ -1,4 +1,4 @@
-"""Replace a black box with an optimal tree, using the rows of a Dask DataFrame."""
+"""Replace a black box with an optimal tree, using a Dask DataFrame."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def distill(
     retries: int = 3,
     verbose: int = 0,
 ) -> FCCAClassifier:
-    """Replace a black box with an optimal tree, using the rows of a Dask DataFrame.
+    """Replace a black box with an optimal tree, using a Dask DataFrame.
 
     Every worker computes the counterfactuals of its partitions and counts the thresholds that they cross. The workers sum
     these counts, and later the counts of the distinct binary rows that the tree is grown on. Rows stay on their workers,
@@ -120,7 +120,7 @@ def distill(
 
 
 def _unfitted_discretizer(discretizer: FCCADiscretizer | None) -> FCCADiscretizer:
-    """Check that a discretizer can be used on a cluster, and return a clone of it."""
+    """Check that a discretizer can be used on a cluster; return a clone."""
     if discretizer is None:
         return FCCADiscretizer()
     if not isinstance(discretizer, FCCADiscretizer):

@@ -332,7 +332,7 @@ def _is_plain_stumps(estimator: Any) -> bool:
 def _refits(
     estimator: Any, B: NDArray[np.int8], y: NDArray[np.generic], weight: Floats | None
 ) -> Callable[[NDArray[np.intp]], Refit]:
-    """Return a function that fits the estimator on some columns of the binary table B.
+    """Return a function that fits the estimator on columns of the binary table B.
 
     The function accepts the positions of these columns and returns a :class:`Refit`.
     """
