@@ -119,7 +119,7 @@ def test_yes_and_no_stay_texts(labels):
             "bounds:\n  income: {lower: 1}",
             "line 2, bounds: unknown key 'lower' in the bounds of 'income'. Did you mean 'low'?",
         ),
-        ("bounds:\n  income: {low: 2, high: 1}", "line 2, bounds: Bounds('income'): the lower end 2 is above"),
+        ("bounds:\n  income: {low: 2, high: 1}", "line 2, bounds: Bounds('income'): the lower bound 2 is above"),
         ("bounds:\n  income: {}", "the bounds of 'income' are empty"),
         ("bounds:\n  income: {low: }", "Bounds('income') has no bound"),
         ("bounds:\n  income: [1, 2, 3]", "expected two numbers [low, high], got a list"),

@@ -48,7 +48,9 @@ def test_plausibility_and_rules_hold_together(flowers):
 
 def test_plausibility_of_linear_models_is_refused():
     X, y = load_iris(return_X_y=True, as_frame=True)
-    with pytest.raises(UnsupportedModelError, match="plausibility needs a tree ensemble, but LogisticRegression is linear"):
+    with pytest.raises(
+        UnsupportedModelError, match="plausibility is supported only for tree ensembles, but LogisticRegression is linear"
+    ):
         CounterfactualExplainer(LogisticRegression(max_iter=1000).fit(X, y), X, plausibility=0.1)
     with pytest.raises(InvalidInputError, match="plausibility must be None or a share"):
         CounterfactualExplainer(DecisionTreeClassifier().fit(X, y), X, plausibility=1.5)

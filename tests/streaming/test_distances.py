@@ -120,7 +120,7 @@ def test_too_many_distinct_values_raise_an_error_with_advice(monkeypatch):
     model = _model(X, y)
     chunks = cut_up(X, y, None, [30, 60])
     for scale in ("mad", "rank"):
-        with pytest.raises(InvalidInputError, match=r"more than 20 distinct values.*give the units"):
+        with pytest.raises(InvalidInputError, match=r"more than 20 distinct values.*pass the units"):
             in_chunks(chunks, model, scale=scale)
         FCCADiscretizer(FrozenEstimator(model), scale=scale).fit(X, y)  # at once there is no such limit
     in_chunks(chunks, model)

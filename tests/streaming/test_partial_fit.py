@@ -144,7 +144,7 @@ def test_errors_of_partial_fit():
         clone(new).set_params(margin="10%").partial_fit(X, y)
     with pytest.raises(AttributeError, match="partial_fit") as refused:
         FCCADiscretizer().partial_fit(X, y)
-    assert "already fitted" in str(refused.value.__cause__)
+    assert "requires a fitted classifier" in str(refused.value.__cause__)
     for wrong in ({"Q": 2}, {"p0": "a"}, {"n_jobs": 0}, {"p0": 0.9, "p1": 0.6}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             clone(new).set_params(**wrong).partial_fit(X, y)

@@ -55,7 +55,7 @@ class Bounds(OneColumn):
     ) -> None:
         rule = f"Bounds({checked_name('Bounds', name)!r})"
         if by is not None and (low is not None or high is not None or relative):
-            raise InvalidInputError(f"{rule}: give either 'by', or 'low' and 'high'. To use all of them, give two rules.")
+            raise InvalidInputError(f"{rule}: pass either 'by', or 'low' and 'high'. To use both, write two rules.")
         if by is not None and (isinstance(by, str) or not isinstance(by, Sequence) or len(by) != 2):
             raise InvalidInputError(f"{rule}: 'by' must be two numbers, such as (-5, 5), got {by!r}.")
         given = (low, high) if by is None else (by[0], by[1])
@@ -64,14 +64,15 @@ class Bounds(OneColumn):
         if first is None and last is None:
             raise InvalidInputError(f"{rule} has no bound. Give 'low', 'high' or 'by'.")
         if first is not None and last is not None and first > last:
-            raise InvalidInputError(f"{rule}: the lower end {first:g} is above the upper end {last:g}.")
+            raise InvalidInputError(f"{rule}: the lower bound {first:g} is above the upper bound {last:g}. Swap them.")
         ends = {"low": first, "high": last, "by": None} if by is None else {"low": None, "high": None, "by": (first, last)}
         self._set(name=name, relative=bool(relative), **ends)
 
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:
-        """Return the lowest and highest value that each row may change to.
+        """Return, for each row, the lowest and the highest value allowed after a change.
 
-        ``own`` holds the values of the rule's column before the change. A bound that depends on a missing value is NaN.
+        ``own`` holds the values of the rule's column before the change, one per row. A bound that depends on a missing
+        value is NaN.
         """
         low, high = (self.low, self.high) if self.by is None else self.by
         start, unit = (own, np.abs(own)) if self.relative else (0.0 if self.by is None else own, 1.0)

@@ -18,7 +18,7 @@ from fcca.tables import Columns
 
 
 class Change:
-    """Rows before and after a change, as input of :meth:`Constraint.holds`.
+    """Rows before and after a change, the argument of :meth:`Constraint.holds`.
 
     Attributes
     ----------
@@ -82,10 +82,10 @@ def holds(rules: Iterable[Constraint], columns: Columns, before: Floats, after: 
 
 
 def broken_by(rules: Iterable[Constraint], columns: Columns, table: Floats) -> pd.DataFrame:
-    """List the rules that the given, unchanged rows break.
+    """List the rules that rows break before any change.
 
-    Such rows are allowed, because rules restrict changes only. The rule restricts a counterfactual of such a row only if the
-    counterfactual changes a column of the rule.
+    Such rows are allowed, because rules restrict only changes. A broken rule restricts the counterfactual of a row only if
+    the counterfactual changes one of the rule's columns.
 
     Parameters
     ----------

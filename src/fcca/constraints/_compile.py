@@ -1,7 +1,7 @@
 """Compile rules into :class:`Limits`, arrays that the searches use.
 
-The arrays hold bounds, costs and grids. They apply to given rows, which are called points here. Each rule adds its part in
-:meth:`Constraint.compile`.
+The arrays hold bounds, costs and grids. They apply to the rows to be changed, which are called points. Each rule adds its
+limits to the arrays in :meth:`Constraint.compile`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def compile_rules(
 
 
 class LimitsBuilder:
-    """Collects the parts of all rules and builds the limits from them.
+    """Collects the limits that all rules set, and builds a :class:`Limits` from them.
 
     The builder also has the attributes of :class:`Limits`, but none of its arrays is None.
 
@@ -103,10 +103,10 @@ class LimitsBuilder:
         self._first: dict[tuple[str, int], Constraint] = {}
 
     def earlier(self, subject: str, j: int, rule: Constraint) -> Constraint | None:
-        """Return an earlier rule on the same subject of column ``j``.
+        """Return the first rule on the same property of column ``j``, or None.
 
-        The subject is a word such as "grid" or "cost". Rules use this method to find an earlier rule that they may
-        contradict. If there is none, store ``rule`` as the first rule on the subject, and return None.
+        ``subject`` names the property, such as "grid" or "cost". A rule calls this method to find an earlier rule that it
+        may contradict. If there is no earlier rule, ``rule`` is stored as the first one, and the result is None.
         """
         first = self._first.setdefault((subject, j), rule)
         return None if first is rule else first
@@ -119,10 +119,10 @@ class LimitsBuilder:
         self.low[:, j], self.high[:, j] = np.fmax(self.low[:, j], low), np.fmin(self.high[:, j], high)
 
     def moves_of(self, j: int) -> Floats:
-        """Return the cost factors between the categories of column ``j``.
+        """Return the cost factors of changes between the categories of column ``j``.
 
-        The array has one row per old category and one column per new category. Rules change it in place: infinity forbids
-        a change.
+        The array has one row per old category and one column per new category. Rules modify the array in place. A factor
+        of infinity forbids the change.
         """
         n = len(self.columns[j].categories or ())
         return self.moves.setdefault(j, np.ones((n, n)))

@@ -93,7 +93,8 @@ class Constraint(ABC):
     def finish(self, limits: LimitsBuilder) -> None:  # noqa: B027, optional
         """Complete and check the rule after all rules were compiled.
 
-        Here a rule can add parts that depend on other rules, or raise an error if it contradicts another rule.
+        A rule can override this method to add limits that depend on other rules. It can also raise an error if it
+        contradicts another rule.
         """
 
     def violations(self, columns: Columns, table: Floats) -> Iterator[Violation]:
@@ -125,7 +126,7 @@ class Constraint(ABC):
     # --- used elsewhere ---------------------------------------------------------------------------------------------------
 
     def needs_all_rows(self, *, is_linear: bool) -> bool:
-        """Return True if the rule needs all training rows at once.
+        """Return True if the rule requires all training rows at once.
 
         Such a rule cannot be used if the rows come in chunks. ``is_linear`` tells whether the black box is linear.
         """
@@ -170,7 +171,9 @@ class Constraint(ABC):
         known = {field.name for field in fields(rule)}
         needed = {field.name for field in fields(rule) if field.default is MISSING}
         if not needed <= set(others) <= known:
-            raise InvalidInputError(f"The rule {kind!r} must have the entries {sorted(known)}, got {sorted(others)}.")
+            raise InvalidInputError(
+                f"The rule {kind!r} requires the entries {sorted(needed)} and accepts {sorted(known)}, got {sorted(others)}."
+            )
         return rule.from_fields(others)
 
     @classmethod
@@ -206,7 +209,7 @@ class Constraint(ABC):
     def number(self, name: str, columns: Columns, hint: str = "Use Allowed or Forbidden for categories.") -> int:
         """Return the position of the column ``name``, which must be numeric.
 
-        ``hint`` ends the error message for a column of categories.
+        If the column holds categories, the error message ends with ``hint``.
         """
         j = self.position(name, columns)
         if columns[j].categories is not None:
@@ -288,7 +291,7 @@ def check_rules(rules: Iterable[Any]) -> tuple[Constraint, ...]:
 
 
 def any_of(table: Bools) -> Bools:
-    """Mark the rows of ``table`` with at least one True."""
+    """Return a mask of the rows of ``table`` that contain at least one True."""
     found: Bools = np.logical_or.reduce(table, axis=1)
     return found
 

@@ -17,9 +17,9 @@ class _OneDirection(ListOfColumns, abstract=True):
     lands_on = "limits"
 
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:
-        """Return the lowest and highest value that each row may change to.
+        """Return, for each row, the lowest and the highest value allowed after a change.
 
-        ``own`` holds the values of the rows before the change.
+        ``own`` holds the values of the rule's columns before the change.
         """
         raise NotImplementedError
 
@@ -42,9 +42,9 @@ class _OneDirection(ListOfColumns, abstract=True):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Increasing(_OneDirection):
-    """Forbid values of the named numeric columns to fall.
+    """Allow the values of the named numeric columns to rise, but not to fall.
 
-    They may rise or stay as they are.
+    The values may also stay as they are.
     """
 
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:
@@ -53,9 +53,9 @@ class Increasing(_OneDirection):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Decreasing(_OneDirection):
-    """Forbid values of the named numeric columns to rise.
+    """Allow the values of the named numeric columns to fall, but not to rise.
 
-    They may fall or stay as they are.
+    The values may also stay as they are.
     """
 
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:

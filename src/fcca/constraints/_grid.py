@@ -1,4 +1,4 @@
-"""The rules Integer and Grid: changes only to multiples of a step."""
+"""The rules Integer and Grid: changed values must lie on a grid."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class _OnGrid(Constraint, abstract=True):
     def _check_range(self, low: float, high: float, finest: float) -> None:
         """Check that the grid is coarse enough and has reachable values.
 
-        The step must be at least ``finest``, and a grid value must be within the range. The range ``low`` to ``high``
-        contains all values that a change can reach.
+        The step must be at least ``finest``. At least one grid value must be between ``low`` and ``high``, the smallest
+        and the largest value that a change may reach.
         """
         if self.step < finest:
             self.refuse(

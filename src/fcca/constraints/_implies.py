@@ -1,4 +1,4 @@
-"""The rule Implies: a column must rise or fall with another."""
+"""The rule Implies: the rise or fall of one column requires that of another."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Direction(NamedTuple):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Implies(Constraint):
-    """Require one column to rise or fall if another does so.
+    """Require one column to rise or fall whenever another column rises or falls.
 
     For example, ``Implies("education rises", "age rises")``: whoever gets more education also gets older.
 

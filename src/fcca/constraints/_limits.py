@@ -28,10 +28,10 @@ class LinearRule:
 
 @dataclass(frozen=True)
 class Implication:
-    """The rule that one column must rise or fall if another does.
+    """The rule that one column must rise or fall whenever another column does.
 
-    If column ``feature`` rises (falls if ``rises`` is False), column ``then_feature`` must rise (fall if ``then_rises`` is
-    False). Columns are given by position.
+    The rule applies if the column ``feature`` rises, or falls if ``rises`` is False. Then the column ``then_feature`` must
+    rise, or fall if ``then_rises`` is False. Columns are given by position.
     """
 
     feature: int

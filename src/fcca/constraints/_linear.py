@@ -38,7 +38,7 @@ class _Sums(Constraint, abstract=True):
     def finish(self, limits: LimitsBuilder) -> None:
         """Add the sums to the limits, and check that they are satisfiable.
 
-        A sum is satisfiable if it is at most its upper limit for some values within the range of the data and the bounds.
+        A sum is satisfiable if some values within the data range and the bounds keep it at or below its upper limit.
         """
         for linear in self.linear:
             index, factor = linear.positions(limits.columns), np.array([a for _, a in linear.coefficients])

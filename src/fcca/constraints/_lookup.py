@@ -42,9 +42,9 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _reads_like(one: Any, text: str) -> bool:
-    """Return True if a string spells the number or boolean ``one``.
+    """Return True if ``text`` spells the number or boolean ``one``, as "2" spells 2.
 
-    Categories in YAML files are strings.
+    Categories that are read from a YAML file are strings.
     """
     if isinstance(one, str):
         return False

@@ -17,10 +17,10 @@ from fcca.tables import Columns
 
 @dataclass(frozen=True, init=False, repr=False)
 class OneHot(ListOfColumns):
-    """Require one of the named columns to be 1, the others 0.
+    """Require exactly one of the named columns to be 1, the others 0.
 
-    The rule applies to a row only if one of these columns changes. Moving the 1 from one column to another costs as much as
-    one change, and counts as one change in :class:`MaxChanges`.
+    The rule applies to a row only if one of these columns changes. Moving the 1 to another column has the cost of a single
+    change. :class:`MaxChanges` also counts it as one change.
     """
 
     lands_on = "any"
@@ -48,10 +48,10 @@ class OneHot(ListOfColumns):
             limits.groups.append(tuple(members))
 
     def finish(self, limits: LimitsBuilder) -> None:
-        """Mark values as fixed if other rules forbid them to switch.
+        """Freeze values that other rules forbid to switch between 0 and 1.
 
-        To switch is to change from 0 to 1 or from 1 to 0. Raise an error if the columns have different costs, or if another
-        rule relates one of them to other columns.
+        A frozen value may not change. Raise an error if the columns have different costs, or if another rule relates one of
+        them to other columns.
         """
         members = self.positions(limits.columns)
         for rule, others in limits.between:

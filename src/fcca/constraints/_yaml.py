@@ -96,7 +96,7 @@ def _rules_of(root: YamlNode) -> tuple[Constraint, ...]:
 
 
 class YamlNode:
-    """A part of a YAML text, with its line number for errors.
+    """A part of a YAML text, with its line number for error messages.
 
     Attributes
     ----------
@@ -153,7 +153,8 @@ class YamlNode:
     def mapping(self, expected: str) -> list[tuple[YamlNode, YamlNode]]:
         """Return the keys and values of a mapping.
 
-        The keys must be distinct. ``expected`` describes the mapping in the error message for a node of another type.
+        Raise an error if two keys are equal, or if the node is not a mapping. ``expected`` describes the mapping for the
+        error message.
         """
         if self.node.id != "mapping":
             self.expected(expected)
@@ -170,7 +171,7 @@ class YamlNode:
     def sequence(self, expected: str) -> list[YamlNode]:
         """Return the entries of a list.
 
-        ``expected`` describes the list in the error message for a node of another type.
+        Raise an error if the node is not a list. ``expected`` describes the list for the error message.
         """
         if not self.is_list:
             self.expected(expected)

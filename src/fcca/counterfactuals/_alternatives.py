@@ -1,4 +1,4 @@
-"""Find the second-cheapest counterfactual of a row, the third, and so on.
+"""Find the second-cheapest counterfactual of a row, the third-cheapest, and so on.
 
 Each of these is found by searches in which some features are frozen: they may not change.
 """
@@ -39,7 +39,7 @@ class FrozenSearch(NamedTuple):
 class Alternative(NamedTuple):
     """One entry in the list of counterfactuals of a row.
 
-    The last entry may stand for the end of the list. Its status says why there is no further counterfactual.
+    The last entry may mark the end of the list. The status of such an entry says why there is no further counterfactual.
     """
 
     at: int  # position among all searches; -1 for the end of the list
@@ -53,11 +53,11 @@ class Alternative(NamedTuple):
 class Alternatives:
     """List the counterfactuals of one row from the cheapest to the most expensive.
 
-    A search with frozen features finds the cheapest counterfactual that leaves these features unchanged. Results that are
-    not yet listed are called open. A counterfactual may be listed if it does not change all the features of one that is
-    already listed. No counterfactual that may still be listed is cheaper than the cheapest open result. So this result is
-    listed next, if that is allowed. It is then replaced by the results of new searches. Each new search freezes one more
-    feature, which the replaced result changes.
+    Each search finds the cheapest counterfactual that leaves certain features, the frozen ones, unchanged. Results that are
+    not yet listed are called open. A result is skipped if it changes all the features of a counterfactual that is already
+    listed. The cheapest open result is examined next, because no remaining counterfactual can be cheaper. It is either
+    listed or skipped. New searches then replace this result. Each of them freezes one more of the features that the result
+    changes.
 
     Attributes
     ----------
@@ -99,11 +99,11 @@ class Alternatives:
             heapq.heappush(self.open, (search.cost, len(search.moved), sorted(search.moved), search))
 
     def known(self, frozen: Features, bound: float) -> FrozenSearch | None:
-        """Derive the result of a search from an earlier search, or return None.
+        """Derive the result of a new search from an earlier one, if possible.
 
-        Only an earlier search whose frozen features are all in ``frozen`` can give the result. It does so in two cases: if
-        it was infeasible, or if its optimal change leaves all features in ``frozen`` unchanged. ``bound`` is a known lower
-        bound of the cost.
+        The new search would freeze the features in ``frozen``. An earlier search that froze only some of them has the same
+        result in two cases. Either it was infeasible, or its optimal change leaves all features in ``frozen`` unchanged.
+        If there is no such search, the result is None. ``bound`` is a known lower bound of the cost.
         """
         for search in self.done:
             if search.frozen <= frozen and (
@@ -113,10 +113,10 @@ class Alternatives:
         return None
 
     def advance(self, n: int) -> list[tuple[Features, float]]:
-        """List counterfactuals until there are ``n`` or a new search is needed.
+        """Extend the list to ``n`` counterfactuals, or until it requires new searches.
 
-        Returns the searches to run before the list can be continued. Each is a pair of the features to freeze and a known
-        lower bound of the cost. The result is empty if the list is complete.
+        Returns the searches to run before the next call. Each search is a pair: the features to freeze, and a known lower
+        bound of the cost. The result is empty if the list is complete.
         """
         while not self.closed and len(self.listed) < n:
             if not self.open:
@@ -177,7 +177,7 @@ def cheapest_alternatives(
     solve: Solve,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[Counterfactuals, NDArray[np.int64]]:
-    """Find up to ``n`` counterfactuals per row, with different features.
+    """Find up to ``n`` counterfactuals per row that change different features.
 
     No counterfactual of a row changes all the features that an earlier one changes.
 

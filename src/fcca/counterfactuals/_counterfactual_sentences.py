@@ -74,7 +74,7 @@ def shown_landing(move: Move) -> float:
 
 
 def shown_origin(move: Move) -> float:
-    """Round the value before a change, but not across the crossed cut."""
+    """Round the value before a change without moving it across the crossed cut."""
     origin, landing, cut = move.origin, move.landing, move.cut
     if _is_short(origin):
         return origin
@@ -121,7 +121,7 @@ def _chained(parts: Sequence[str]) -> str:
 
 
 def _proof(cost: float, bound: float) -> str:
-    """Describe how far the cost may be above the cheapest cost."""
+    """Describe in words how far the cost may be above the cheapest cost."""
     if not bound > 0:
         return "not proven to be the cheapest"
     ratio = cost / bound
@@ -131,7 +131,7 @@ def _proof(cost: float, bound: float) -> str:
 
 
 def _rounded_up(x: float) -> int:
-    """Round up to a whole number, but ignore an excess of less than 1e-9."""
+    """Round up to a whole number, with a tolerance of 1e-9 for rounding errors."""
     return math.ceil(x - 1e-9)
 
 

@@ -56,9 +56,10 @@ class ValueCounts:
         found = [_counted(np.concatenate([a, b]), np.concatenate([v, w])) for a, b, v, w in both]
         if any(len(values) > MOST_DISTINCT for values, _ in found):
             raise InvalidInputError(
-                f"A column has more than {MOST_DISTINCT:,} distinct values, too many to keep if rows come in chunks. "
-                "scale='mad', scale='rank' and, in partial_fit, category_distance='auto' need all distinct values. "
-                "Instead, give the units of the columns, such as scale={'income': 1000}, and category_distance as a number."
+                f"A column has more than {MOST_DISTINCT:,} distinct values, too many to store if rows come in chunks. All "
+                "distinct values are required for scale='mad', for scale='rank' and, in partial_fit, for "
+                "category_distance='auto'. Instead, pass the units of the columns, such as scale={'income': 1000}, and "
+                "category_distance as a number."
             )
         return ValueCounts(tuple(values for values, _ in found), tuple(weights for _, weights in found))
 
@@ -137,8 +138,8 @@ def check_columns_of_scale(scale: Scale, names: Sequence[str], is_number: Sequen
             raise InvalidInputError(f"scale gives a unit for the unknown column {name!r}. The columns are {list(names)}.")
         if not is_number[list(names).index(name)]:
             raise InvalidInputError(
-                f"scale gives a unit for {name!r}, but this column holds categories. category_distance is the distance of a "
-                "change of category. To change the cost of one column, use the rule fcca.constraints.Cost."
+                f"scale gives a unit for {name!r}, but this column holds categories. Set category_distance, the distance "
+                "between two categories, instead. To change the cost of one column, use the rule fcca.constraints.Cost."
             )
 
 
@@ -163,8 +164,9 @@ def check_scale_of_model(scale: Scale, *, is_linear: bool) -> None:
     """Check that ``scale="rank"`` is not used with a linear classifier."""
     if scale == "rank" and is_linear:
         raise UnsupportedModelError(
-            "scale='rank' needs a classifier made of trees. For a linear classifier, fcca cannot minimize costs by rank, "
-            "because they are not linear in the values. Use 'range', 'mad' or a unit per column."
+            "scale='rank' is supported only for classifiers made of trees. For a linear classifier, fcca cannot minimize "
+            "the costs, because distances in ranks are not linear in the values. Use 'range', 'mad' or a mapping of columns "
+            "to units."
         )
 
 
@@ -189,7 +191,7 @@ def measured(
     names : sequence of str
         Names of the columns.
     values : ValueCounts, optional
-        Distinct values of the training rows. Needed for the scales "mad" and "rank".
+        Distinct values of the training rows. Required for the scales "mad" and "rank".
     bins : BinCounts, optional
         Histograms of the training rows.
     """

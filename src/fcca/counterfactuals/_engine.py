@@ -67,8 +67,8 @@ class CounterfactualEngine:
     -----
     All tables are float64, with the codes of ``model.columns`` for categories. Call :meth:`observe` with the training rows,
     in one or more chunks, before :meth:`solve`. These rows define the range of the data and the values at which changes
-    end. If :meth:`measure` is not called, :meth:`solve` computes the units of distance from the rows. Then ``observe`` must
-    keep the rows.
+    end. If :meth:`measure` is not called, :meth:`solve` computes the units of distance from the rows. In this case, call
+    ``observe`` with ``keep=True``.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class CounterfactualEngine:
 
     @property
     def _unmeasured(self) -> Distances | None:
-        """Units of distance; None if :meth:`measure` must compute them."""
+        """Units of distance before :meth:`measure`; None if only this method can compute them."""
         scale, unordered = self.problem.scale, self.problem.category_distance
         return Distances(unordered=unordered) if scale == "range" and not isinstance(unordered, str) else None
 
@@ -158,12 +158,12 @@ class CounterfactualEngine:
 
     @property
     def category_distance(self) -> float:
-        """Distance of a change of category; known after :meth:`measure`."""
+        """Distance of a change of category. Available after :meth:`measure`."""
         assert self.cells.distances is not None
         return self.cells.distances.unordered
 
     def _coded(self, X: Floats) -> Floats:
-        """Replace missing categories with their code: the number of categories in the column."""
+        """Replace missing categories with an additional code, the number of categories in the column."""
         for j, cell in self.cells.code_cell.items():
             missing = np.isnan(X[:, j])
             if missing.any():
@@ -178,7 +178,7 @@ class CounterfactualEngine:
         ----------
         X : ndarray of shape (n_rows, n_features)
         keep : bool, default=True
-            Keep a reference to the rows. Rules between columns and plausibility need the rows.
+            Keep a reference to the rows. The rows are needed for rules that involve several columns, and for plausibility.
         """
         X = self._coded(X)
         if not keep:
@@ -287,11 +287,12 @@ class CounterfactualEngine:
     def plausibility(self, share: float) -> Plausibility:
         """Fit an isolation forest on the training rows, as a measure of plausibility.
 
-        A counterfactual must be at least as plausible as this ``share`` of the training rows.
+        With a ``share`` of 0.1, a counterfactual must be at least as plausible as 10 % of the training rows.
         """
         if isinstance(self.model, LinearModel):
             raise UnsupportedModelError(
-                f"plausibility needs a tree ensemble, but {type(self.estimator).__name__} is linear. Leave out plausibility."
+                f"plausibility is supported only for tree ensembles, but {type(self.estimator).__name__} is linear. Leave "
+                "out plausibility."
             )
         return Plausibility.fit(np.concatenate(self.training.rows()), self.forest.n_codes, share)
 
@@ -392,7 +393,7 @@ class CounterfactualEngine:
     def _prepared(
         self, X: Floats, points: NDArray[np.int64], limits: Limits, plausibility: Plausibility | None
     ) -> SearchSpace | None:
-        """Build the cells and trees to search; None for linear models and MILPs."""
+        """Build the cells and trees for the search; None for linear models and MILPs."""
         if self.method == "milp":
             self._check_milp(plausibility)
         if self.method == "milp" or isinstance(self.model, LinearModel):
@@ -438,7 +439,7 @@ class CounterfactualEngine:
         return Answers(*found)
 
     def _space(self, X: Floats, points: NDArray[np.int64], limits: Limits, plausibility: Plausibility | None) -> SearchSpace:
-        """Build the cells and trees to search, given missing values and rules."""
+        """Build the cells and trees for a search with certain missing values and rules."""
         assert self.tables is not None
         has_missing: Bools = np.zeros(self.model.n_features, dtype=bool)
         if self.takes_missing:  # column by column: the table may be large
@@ -456,7 +457,7 @@ class CounterfactualEngine:
         )
 
     def _rule_cuts(self, limits: Limits) -> dict[int, Floats]:
-        """Choose additional cuts for the columns that occur in rules between columns."""
+        """Choose additional cuts for the columns of rules that involve several columns."""
         return {j: candidate_cuts(self.training.column(j), self.cells.cuts_of(j)) for j in sorted(limits.columns_between)}
 
     def _fill_near(self, limits: Limits) -> Floats | None:
@@ -472,7 +473,8 @@ class CounterfactualEngine:
     def _check_milp(self, plausibility: Plausibility | None) -> None:
         if not isinstance(self.model, TreeEnsemble):
             raise UnsupportedModelError(
-                f"method='milp' needs a tree ensemble, but {type(self.estimator).__name__} is linear. Use method='search'."
+                f"method='milp' is supported only for tree ensembles, but {type(self.estimator).__name__} is linear. Use "
+                "method='search'."
             )
         if plausibility is not None:
             raise UnsupportedModelError(

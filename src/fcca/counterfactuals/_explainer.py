@@ -174,7 +174,7 @@ class CounterfactualExplainer:
         _check_effort(n_jobs, time_limit=time_limit, time_limit_per_row=time_limit_per_row)
         if isinstance(classifier, type):
             raise UnsupportedModelError(
-                f"classifier is the class {classifier.__name__}, but a fitted classifier is expected. Create one and fit it."
+                f"classifier is the class {classifier.__name__}, not an instance. Create an instance and fit it."
             )
         self.classifier = as_classifier(classifier)
         if decision_threshold is not None:
@@ -197,7 +197,7 @@ class CounterfactualExplainer:
             self._plausibility = self.engine.plausibility(float(plausibility))
 
     def _read(self, X: Any, problem: CounterfactualProblem) -> Floats:
-        """Read the classifier, set the engine and the columns, and return X encoded."""
+        """Read the classifier, create the engine and the columns, and return the encoded X."""
         check_column_names(X, numbers=True)
         known = getattr(self.classifier, "feature_names_in_", None)
         names, n_given = column_names(X), _n_columns(X)
@@ -374,7 +374,7 @@ class CounterfactualExplainer:
         return self._own_probabilities(X)[np.arange(len(X)), codes]
 
     def _probability_margins(self, probability: float, wanted: Codes) -> Floats:
-        """Compute the score margins at which the target reaches the probability."""
+        """Compute, for each row, the score margin at which its target reaches the probability."""
         _check_real("target_probability", probability)
         if not 0 < probability < 1:
             raise InvalidInputError(f"target_probability must be between 0 and 1, got {probability!r}.")
@@ -387,7 +387,7 @@ class CounterfactualExplainer:
         return margin
 
     def _checked(self, request: Request, found: Counterfactuals) -> Counterfactuals:
-        """Mark counterfactuals as unverified if they break a rule or miss the probability."""
+        """Mark counterfactuals that break a rule or miss the required probability as unverified."""
         answered = np.flatnonzero(found.is_status("optimal", "feasible"))
         if len(answered) == 0 or (not request.rules and request.probability is None):
             return found

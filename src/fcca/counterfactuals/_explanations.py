@@ -170,7 +170,7 @@ class Explanations(Counterfactuals):
 
     @property
     def points(self) -> Floats:
-        """Changed rows as float64, with categories as codes; NaN if none was found."""
+        """Changed rows as float64, with category codes; NaN if no counterfactual was found."""
         points = self.changed_table(self.table)
         points[self.is_status("infeasible", "unknown")] = np.nan
         return points

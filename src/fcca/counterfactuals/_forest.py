@@ -156,9 +156,9 @@ class Forest:
 
     @cached_property
     def _side_values(self) -> Floats:
-        """For each node, the mean of the first output over the leaves below it.
+        """Compute, for each node, the mean first output of the leaves below.
 
-        At each split, both sides have the same weight.
+        At each split, the left and the right subtree have the same weight.
         """
         levels = [self.roots]
         while len(inner := levels[-1][self.feature[levels[-1]] >= 0]):

@@ -53,16 +53,16 @@ class LinearSolver:
     def solve(self, batch: Batch) -> Answers:
         """Find the counterfactuals of all rows of a batch.
 
-        A linear model has no cuts. So the field ``cut`` of the result holds the new value of a changed number. It is NaN
-        for categories.
+        A linear model has no cuts. So the field ``cut`` of the result holds the new value of a changed number. For a changed
+        category, ``cut`` is NaN.
         """
         batch = batch.of(np.arange(len(batch)))
         lambda2 = batch.problem.lambda2
         if lambda2 > 0 and (self.model.effects or not _plain_points(self.model, batch.limits, batch.rows).all()):
             raise UnsupportedModelError(
-                f"lambda2={lambda2:g} is not supported for this linear model and these rules. A lambda2 above 0 needs two "
-                "classes, numeric columns, and no rules except costs, immutable columns and bounds that include the present "
-                "value. Use lambda2=0."
+                f"lambda2={lambda2:g} is not supported for this linear model and these rules. For a linear model, a lambda2 "
+                "above 0 requires two classes and numeric columns. The only rules allowed are costs, immutable columns, and "
+                "bounds that include the current value. Use lambda2=0."
             )
         ends = time.monotonic() + batch.time_limit
         easy, found = self._any_other_class(batch) if self.model.n_outputs > 1 else self._without_rules_between(batch, ends)
@@ -87,7 +87,7 @@ class LinearSolver:
         return np.where(np.isin(feature, list(self.model.effects)), np.nan, landing)
 
     def _by_programs(self, batch: Batch, which: Positions, ends: float) -> Answers:
-        """Find the counterfactuals of the points ``which`` by mixed-integer programs."""
+        """Find the counterfactuals of the points at the positions ``which`` by MILPs."""
         search, n_before, progress = LinearSearch(self._task(batch), self.boundary), len(batch) - len(which), batch.progress
 
         def solve(i: int, deadline: float) -> Outcome:
@@ -119,7 +119,7 @@ class LinearSolver:
         return which[certain], found.take(np.flatnonzero(certain))
 
     def _without_rules_between(self, batch: Batch, ends: float) -> tuple[Positions, Answers | None]:
-        """Search without the rules between columns, and keep the results that respect them.
+        """Search without the rules between columns; keep results that obey these rules anyway.
 
         Returns the positions of the points whose result is kept, and these results.
         """
@@ -142,7 +142,7 @@ class LinearSolver:
         return which, found
 
     def _by_numbers(self, batch: Batch) -> Answers:
-        """Run the fixed-charge search; categories and missing values stay unchanged."""
+        """Run the fixed-charge search, which leaves categories and missing values unchanged."""
         model, table, limits = self.model, batch.rows, batch.limits
         held = np.isnan(table)
         share = np.zeros(len(table))  # score of the unchanged columns
@@ -183,10 +183,10 @@ class LinearSolver:
     # --- categories, if there is one score --------------------------------------------------------------------------------
 
     def _with_categories(self, batch: Batch, found: Answers, ends: float) -> list[Outcome | None]:
-        """Improve results by changing categories and then the numbers.
+        """Improve the results of rows by changing categories first and then numbers.
 
-        ``found`` holds the results with unchanged categories. The entry of a row with too many combinations of categories
-        is None.
+        ``found`` holds the results with unchanged categories. The improved result is None for a row with too many
+        combinations of categories.
         """
         outcomes: list[Outcome | None] = []
         tried: list[tuple[int, tuple[_Entry, ...]]] = []
@@ -215,10 +215,10 @@ class LinearSolver:
         return outcomes
 
     def _choices(self, batch: Batch, cost: Floats) -> Iterator[list[tuple[_Entry, ...]] | None]:
-        """Yield, for each row, the combinations of category changes below its ``cost``.
+        """Yield, for each row, the combinations of category changes that may reduce its ``cost``.
 
-        Only combinations that cost less than the known change of the row can improve it. The entry of a row with too many
-        combinations is None.
+        ``cost`` holds the cost of the best change known for each row. Only combinations that cost less can improve it. If
+        a row has too many combinations, None is yielded.
         """
         task, frozen = self._task(batch), batch.limits.frozen
         sign = np.where(batch.target == 1, 1.0, -1.0)
@@ -286,7 +286,7 @@ class _Entry(NamedTuple):
 def _entries(task: Task, j: int, held: float, sign: float) -> list[_Entry]:
     """List the useful changes of a column of categories, by rising cost.
 
-    A change is useful if it raises the score of the target by more than all cheaper changes of the column.
+    A change is useful if no cheaper change of the column raises the score of the target by the same amount or more.
     """
     entries = [_Entry(cost, sign * float(gain[0]), j, code) for code, cost, gain in task.category_moves(j, held)]
     kept: list[_Entry] = []

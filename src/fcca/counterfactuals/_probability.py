@@ -1,4 +1,4 @@
-"""The score margin that gives a class a required probability."""
+"""Compute the score margin at which a class reaches a required probability."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def check_two_classes(model: Model) -> None:
     """Check that the model has two classes."""
     if len(model.classes) != 2:
         raise UnsupportedModelError(
-            f"target_probability needs two classes, but the classifier has {len(model.classes)}. With more than two "
-            "classes, the score margin alone does not determine a probability. Leave target_probability out. To require a "
-            "larger lead of the target class, raise margin instead."
+            f"target_probability is supported only for two classes, but the classifier has {len(model.classes)}. With more "
+            "than two classes, the score margin alone does not determine a probability. Leave target_probability out. To "
+            "require a larger lead of the target class, raise margin instead."
         )
 
 
@@ -58,7 +58,7 @@ def score_margin(model: Model, target: int, probability: float, *, has_probabili
 
 
 def _probability(model: Model, target: int, lead: Floats) -> Floats:
-    """Compute the probability of the target class from its score margins ``lead``."""
+    """Compute the probability of the target class from its score lead over the other."""
     if model.n_outputs == 2:
         scores = np.zeros((len(lead), 2))
         scores[:, target] = lead

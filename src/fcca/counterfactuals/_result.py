@@ -133,7 +133,7 @@ class Counterfactuals:
         """Apply the changes to an encoded table; return one changed row per counterfactual."""
         table = np.asarray(table, dtype=np.float64)
         if table.ndim != 2 or table.shape[1] != len(self.feature_names) or (len(self) and len(table) <= self.rows.max()):
-            raise InvalidInputError("X does not have the rows and columns of the table that was explained. Give that table.")
+            raise InvalidInputError("X does not have the shape of the table that was explained. Pass that table as X.")
         points: Floats = table[self.rows]
         points[self.moves.point, self.moves.feature] = self.moves.landing
         return points
@@ -272,7 +272,7 @@ class Counterfactuals:
         ]
 
     def move_at(self, k: int) -> Move:
-        """Return one change in the form that a sentence needs.
+        """Return one change as a :class:`Move`, from which a sentence is written.
 
         Parameters
         ----------
@@ -312,7 +312,7 @@ class Counterfactuals:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on the rows; always empty, because no rows are kept."""
+        """Notes on the rows; always empty, because this object stores no rows."""
         return ()
 
     def _heading(self, i: int) -> str:

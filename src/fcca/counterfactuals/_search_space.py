@@ -1,4 +1,4 @@
-"""The search space: cells and compiled trees, given missing values and rules."""
+"""The search space: cells and compiled trees for certain missing values and rules."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class OneHotGroup(NamedTuple):
 
 
 def _held(columns: Sequence[int], rows: Floats, frozen: Bools | None) -> Floats:
-    """Return the values and the frozen mask of ``columns``, side by side."""
+    """Return an array with the values of ``columns``, followed by their frozen mask."""
     held = rows[:, list(columns)]
     return np.hstack([held, np.zeros_like(held) if frozen is None else frozen[:, list(columns)]])
 
@@ -142,7 +142,7 @@ def _grouped(X: Floats, groups: tuple[OneHotGroup, ...], frozen: Bools | None = 
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """The cells and compiled trees that the core searches, and the one-hot groups."""
+    """The cells and compiled trees that the C++ core searches, and the one-hot groups."""
 
     cells: Cells
     tables: AdditiveTables | EnsembleTables
@@ -200,7 +200,7 @@ class SearchSpace:
 
 
 def _entries(cells: Cells, limits: Limits, groups: tuple[OneHotGroup, ...]) -> dict[str, Any]:
-    """Compute cost factors and landings of changes between categories, for the core.
+    """Compute, for the C++ core, what changes between categories cost and where they end.
 
     For each column of categories, the arrays have one entry per category code and cell. ``entry_factor`` is the cost factor
     of a change from the code into the cell, and ``entry_code`` is the category where the change ends.

@@ -1,4 +1,4 @@
-"""Trees compiled for the core, with tests of cells instead of values.
+"""Trees compiled for the C++ core, whose nodes test cells instead of values.
 
 If every tree tests only one feature, the trees are summed into one step function per feature.
 """
@@ -123,7 +123,7 @@ class EnsembleTables:
         except OverflowError as error:
             raise UnsupportedModelError(
                 f"The trees have too many tests of categories and missing values for an exact search ({len(with_sets):,} of "
-                f"{len(forest.feature):,} nodes). Fit fewer or shallower trees (max_depth), or join rare categories "
+                f"{len(forest.feature):,} nodes). Fit fewer or shallower trees (max_depth), or combine rare categories "
                 "(OneHotEncoder(min_frequency=…))."
             ) from error
         return cls(cells, roots, node_feature, node_cut, left, right, forest.values[source], forest.base)

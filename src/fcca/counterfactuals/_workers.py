@@ -156,7 +156,7 @@ def _pickled(shared: Shared) -> NDArray[np.uint8]:
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         raise UnsupportedModelError(
             f"{type(shared.engine.estimator).__name__} cannot be sent to other processes: {error}. Use threads, the "
-            "default: leave out joblib's parallel_config, or give it backend='threading'."
+            "default: leave out joblib's parallel_config, or pass it backend='threading'."
         ) from error
     return np.frombuffer(pickled, dtype=np.uint8)
 

@@ -1,6 +1,6 @@
-"""Replace a black box with a tree, from a table on Dask.
+"""Replace a black box with an optimal tree, using a Dask DataFrame.
 
-This package needs Dask: ``pip install "fcca[dask]"``.
+This package requires Dask: ``pip install "fcca[dask]"``.
 """
 
 try:

@@ -87,7 +87,7 @@ class DaskChunks(Chunks):
         return found
 
     def _watched(self, label: str, parts: list[Delayed], total: Delayed) -> Any:
-        """Compute the Dask task ``total``; show how many of its ``parts`` have finished."""
+        """Compute the Dask task ``total``; show how many of the tasks ``parts`` have finished."""
         with progress_bar(label, len(parts), self.verbose) as progress:
             if self.client is None:
                 with _counting({part.key for part in parts}, progress):

@@ -1,4 +1,4 @@
-"""Replace a black box with an optimal tree, from a Dask DataFrame."""
+"""Replace a black box with an optimal tree, using a Dask DataFrame."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ def distill(
     retries: int = 3,
     verbose: int = 0,
 ) -> FCCAClassifier:
-    """Replace a black box with an optimal tree, from a Dask DataFrame.
+    """Replace a black box with an optimal tree, using a Dask DataFrame.
 
     Every worker computes the counterfactuals of its partitions and counts the thresholds that they cross. The workers sum
     these counts, and later the counts of the distinct binary rows that the tree is grown on. Rows stay on their workers,
-    with two exceptions: a few rows that show the columns, and the sample for an unfitted classifier. A linear classifier has
-    no cuts. All values at which its counterfactuals end are sent to this process, which then merges similar values.
+    with two exceptions. This process reads a few rows to find the types of the columns, and the sample for an unfitted
+    classifier. A linear classifier has no cuts. All values at which its counterfactuals end are sent to this process, which
+    then merges similar values.
 
     The result is the same, to the last digit, as after :meth:`FCCAClassifier.fit <fcca.FCCAClassifier.fit>` on all rows at
     once. It depends on neither partitions nor workers, even if a worker is lost. Weights that are not integers are the only
@@ -119,7 +120,7 @@ def distill(
 
 
 def _unfitted_discretizer(discretizer: FCCADiscretizer | None) -> FCCADiscretizer:
-    """Check that a discretizer suits a cluster, and return a clone."""
+    """Check that a discretizer can be used on a cluster; return a clone."""
     if discretizer is None:
         return FCCADiscretizer()
     if not isinstance(discretizer, FCCADiscretizer):
@@ -130,7 +131,7 @@ def _unfitted_discretizer(discretizer: FCCADiscretizer | None) -> FCCADiscretize
         )
     if discretizer.time_limit is not None:
         raise InvalidInputError(
-            f"time_limit={discretizer.time_limit!r} applies to all searches together, but these run on many workers. Use "
+            f"time_limit={discretizer.time_limit!r} applies to all searches together, but they run on many workers. Use "
             "time_limit_per_row instead."
         )
     if isinstance(discretizer.margin, str):

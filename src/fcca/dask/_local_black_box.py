@@ -173,7 +173,7 @@ def _chosen(number: int, rows: Rows, of_each: list[Positions]) -> Rows | None:
 def _check_categories_known(classifier: Any, table: PartitionedTable) -> None:
     """Check that a category has the same code in all partitions.
 
-    Only a black box that splits on category codes instead of labels needs this.
+    This is required only for a black box that splits on category codes instead of labels.
     """
     unknown = table.unknown_categories
     for name, column in zip(table.layout.features, read_model(classifier).columns or (), strict=False):

@@ -113,9 +113,9 @@ def _some(result: T | None) -> T:
 
 
 def summed(parts: Iterator[T]) -> T | None:
-    """Sum the parts with ``+``, without copying a growing sum for each part.
+    """Sum the parts with ``+`` in an order that rarely copies large sums.
 
-    Each addition joins two partial sums of about the same number of parts.
+    Most additions combine two sums over a similar number of parts.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Distinct binary rows with counts.
 
-The search for a tree needs nothing else from a table.
+These counts contain everything that the search for a tree uses from a table.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class CountedRows:
         return len(self.keys)
 
     def __reduce__(self) -> Any:
-        """Pickle the rows in little space, because they are sent between processes.
+        """Pickle the rows compactly, because they are sent between processes.
 
         If the sums of soft labels are whole numbers, they are stored as 32-bit integers.
         """
@@ -275,7 +275,7 @@ class RowCoder:
     def values(self, keys: Keys) -> Floats:
         """Decode keys into rows that satisfy the same conditions as the original rows.
 
-        In each column, the result is one value of the group. Columns without a condition are 0.
+        In each column with conditions, the decoded value is any value of the group. Columns without a condition are 0.
         """
         table = np.zeros((len(keys), self.n_features))
         for digit, group in zip(self.digits, self._groups(keys)[2:], strict=True):

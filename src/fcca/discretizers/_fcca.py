@@ -82,7 +82,7 @@ class FCCADiscretizer(PartialFitTransformer):
         distance of 1 equals the full range of a numeric column; then few conditions are on categories. None is "auto", or 1
         with ``preset="paper"``.
     count_ties : bool, default=None
-        Whether to count all equally cheap counterfactuals of a row, or only the first. They change different columns. Ties
+        Whether to count all equally cheap counterfactuals of a row that change different columns, or only the first. Ties
         are common between changes of categories, because these cost the same in every column. Rows whose counterfactual
         changes a continuous column are not searched again. None is True, or False with ``preset="paper"``.
     Q : float, default=0.0
@@ -410,7 +410,7 @@ class FCCADiscretizer(PartialFitTransformer):
             if not isinstance(condition, Integral):
                 raise InvalidInputError(f"condition must be a name or a position, got {condition!r}.")
             if not -len(names) <= condition < len(names):
-                raise InvalidInputError(f"There are {len(names)} thresholds, so {condition} is not the position of one.")
+                raise InvalidInputError(f"condition={condition} is out of range: there are {len(names)} thresholds.")
             condition = names[int(condition)]
         points, first = self.crossing_points()
         all_names = self.all_thresholds_.names()

@@ -229,7 +229,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
         check_same_columns(self, self.estimator_, model.n_features)
         if not isinstance(model, TreeEnsemble):
             raise UnsupportedModelError(
-                f"{type(self.estimator_).__name__} has no thresholds. Give an ensemble of trees as estimator."
+                f"{type(self.estimator_).__name__} has no thresholds. Pass an ensemble of trees as estimator."
             )
         return model
 
@@ -332,9 +332,9 @@ def _is_plain_stumps(estimator: Any) -> bool:
 def _refits(
     estimator: Any, B: NDArray[np.int8], y: NDArray[np.generic], weight: Floats | None
 ) -> Callable[[NDArray[np.intp]], Refit]:
-    """Return a function that fits the estimator on columns of B.
+    """Return a function that fits the estimator on columns of the binary table B.
 
-    The function accepts the positions of the columns and returns a :class:`Refit`.
+    The function accepts the positions of these columns and returns a :class:`Refit`.
     """
     classes = np.unique(y)
     quick = None

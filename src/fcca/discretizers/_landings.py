@@ -60,7 +60,7 @@ class LandingCounts:
         if first.sum() > MOST_LANDINGS:
             raise InvalidInputError(
                 f"The counterfactuals of this linear classifier end at more than {MOST_LANDINGS:,} different values. All "
-                "are kept in memory until similar values are merged. Narrow the range from p0 to p1, or give fewer rows."
+                "are kept in memory until similar values are merged. Narrow the range from p0 to p1, or pass fewer rows."
             )
         sums = np.add.reduceat(count, np.flatnonzero(first)) if len(count) else count
         return LandingCounts(self.others + other.others, feature[first], threshold[first], sums)

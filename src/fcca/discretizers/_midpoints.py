@@ -24,8 +24,8 @@ Floats = NDArray[np.float64]
 class MidpointDiscretizer(ThresholdTransformer):
     """Put a threshold between any two neighbouring training values of every column.
 
-    Any other threshold divides the training values of its column in the same way as one of these. So the search for an
-    optimal tree on continuous data needs all of these thresholds. Usually there are far too many of them. A column of
+    Any other threshold divides the training values of its column in the same way as one of these. So all of these
+    thresholds are required to find an optimal tree on continuous data. Usually there are far too many of them. A column of
     categories gets one condition per category, or a single condition if it has two categories. A column with missing values
     gets the additional condition ``is missing``.
 
@@ -39,7 +39,7 @@ class MidpointDiscretizer(ThresholdTransformer):
         always kept. None means no limit.
     boundary_only : bool, default=False
         Put no threshold between two values if all rows with these values have the same class. The remaining thresholds
-        still include a best one for a tree with a single split. A larger tree may become worse.
+        still include an optimal one for a tree with a single split. A larger tree may become worse.
     selection : OptimalSelection, default=None
         Chooses, among all thresholds, those with the smallest inconsistency on the training rows. None keeps all of them.
         See also :meth:`set_selection`.

@@ -58,7 +58,7 @@ def _check_frozen(discretizer: Any) -> bool:
     """Check that the classifier is frozen, because it cannot be fitted on chunks."""
     if not isinstance(discretizer.estimator, FrozenEstimator):
         raise InvalidInputError(
-            "Rows in chunks need a classifier that is already fitted. Give estimator=FrozenEstimator(classifier), got "
+            "Fitting in chunks requires a fitted classifier. Pass estimator=FrozenEstimator(classifier) instead of "
             f"{type(discretizer.estimator).__name__}."
         )
     return True
