@@ -65,7 +65,7 @@ def test_a_table_that_is_another_one_in_a_later_pass(table):
         n = next(shorter)
         return [(X[:n], y[:n])]
 
-    with pytest.raises(InvalidInputError, match="80 rows to learn from when it was first read, and 70 later"):
+    with pytest.raises(InvalidInputError, match="80 training rows when it was first read, but 70 in a later pass"):
         in_chunks(chunks, model)
 
 
