@@ -116,7 +116,7 @@ def test_invalid_black_boxes_raise_errors(table):
     ("parameters", "words"),
     [
         ({"n_thresholds": "auto"}, "cross-validation"),
-        ({"margin": "10%"}, "Give margin as a number"),
+        ({"margin": "10%"}, "Pass margin as a number"),
         ({"tree": OptimalTreeClassifier(max_depth=0)}, "max_depth"),
         ({"tree": DecisionTreeClassifier()}, "OptimalTreeClassifier"),
         ({"fit_to": "nothing"}, "fit_to"),
