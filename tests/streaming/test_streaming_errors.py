@@ -205,9 +205,9 @@ def test_labels_that_are_none(table):
         in_chunks([first, (X[30:], None)], model)
     texts = np.where(y[30:] > 0, "a", "b").astype(object)
     for bad, words in (
-        (np.where(np.arange(60) == 3, np.nan, y[30:]), r"y has no label in 1 row\(s\), first in row 3 of the chunk"),
-        (np.append(y[31:].astype(object), [None]), "first in row 59 of the chunk"),
-        (np.append(texts[1:], [None]), "first in row 59 of the chunk"),
+        (np.where(np.arange(60) == 3, np.nan, y[30:]), r"has no label in 1 row\(s\)\. The first one is row 3 of the chunk"),
+        (np.append(y[31:].astype(object), [None]), "first one is row 59 of the chunk"),
+        (np.append(texts[1:], [None]), "first one is row 59 of the chunk"),
         (y[30:] + 0.5, "Expected class labels: strings or whole numbers. Unknown label type: continuous"),
         (np.append(texts[1:], [1]), "of several types: int, str"),
         (np.stack([y[30:], y[30:]], axis=1), "y must be a column of labels"),

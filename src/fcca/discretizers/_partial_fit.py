@@ -117,9 +117,9 @@ class PartialFitTransformer(TargetThresholdTransformer):
 
         The classifier must already be fitted and be wrapped in a ``FrozenEstimator``. If all chunks have been given to
         :meth:`observe` first, the thresholds after the last chunk are the same as with :meth:`fit` on all rows. Otherwise
-        the search in each chunk uses the column ranges of the rows given so far.
+        the search in each chunk uses the column ranges of the rows passed so far.
 
-        The counterfactuals themselves are not kept; ``statuses_`` counts them by status. As in :meth:`fit`, unproven or
+        The counterfactuals themselves are not stored; ``statuses_`` counts them by status. As in :meth:`fit`, unproven or
         unverified counterfactuals are left out of the counts, and a warning is issued. For a linear classifier, thresholds
         are not rounded, because the training values next to them are not known. The result of an earlier :meth:`fit` is
         discarded. To start over with other chunks, use a ``clone``.

@@ -189,8 +189,8 @@ def check_labels(y: Any) -> Labels:
     missing = np.flatnonzero(pd.isna(given))
     if len(missing):
         raise InvalidInputError(
-            f"y has no label in {len(missing)} row(s), first in row {missing[0]} of the chunk, counted from 0. NaN, None "
-            "and NA are missing labels. Leave these rows out."
+            f"y has no label in {len(missing)} row(s). The first one is row {missing[0]} of the chunk, counted from 0. NaN, "
+            "None and NA are missing labels. Leave out the rows without a label."
         )
     try:
         labels: Labels = _check_y(y)

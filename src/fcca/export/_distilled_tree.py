@@ -288,8 +288,8 @@ class DistilledTree:
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probability of each class.
 
-        The probability of a class is its share of the training weight in the row's leaf. So that no probability is 0, half
-        a row of every class is added to each leaf before.
+        The probability of a class is its share of the training weight in the row's leaf. Half a row of every class is added
+        to each leaf, so that no probability is 0.
         """
         return self.structure.probability[self.apply(X)]
 

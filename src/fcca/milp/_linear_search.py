@@ -105,7 +105,7 @@ class LinearAim:
             yield spent, gained
 
     def finished(self, choices: Floats) -> tuple[Floats | None, float]:
-        """Find the cheapest distances for fixed choices.
+        """Find the cheapest distances for fixed binary variables (choices).
 
         Returns all variables of the program, and a lower bound on the cost with these choices. The variables are None if no
         distances are found that meet the goal and the rules. The bound is infinite if no such distances exist.
