@@ -205,7 +205,10 @@ def test_labels_that_are_none(table):
         in_chunks([first, (X[30:], None)], model)
     texts = np.where(y[30:] > 0, "a", "b").astype(object)
     for bad, words in (
-        (np.where(np.arange(60) == 3, np.nan, y[30:]), r"has no label in 1 row\(s\)\. The first one is row 3 of the chunk"),
+        (
+            np.where(np.arange(60) == 3, np.nan, y[30:]),
+            r"y has no label in 1 row\(s\)\. The first one is row 3 of the chunk",
+        ),
         (np.append(y[31:].astype(object), [None]), "first one is row 59 of the chunk"),
         (np.append(texts[1:], [None]), "first one is row 59 of the chunk"),
         (y[30:] + 0.5, "Expected class labels: strings or whole numbers. Unknown label type: continuous"),
