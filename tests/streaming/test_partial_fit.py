@@ -140,7 +140,7 @@ def test_errors_of_partial_fit():
         clone(new).set_params(selection=OptimalSelection(2)).partial_fit(X, y)
     with pytest.raises(InvalidInputError, match="y is None"):
         clone(new).partial_fit(X, None)
-    with pytest.raises(InvalidInputError, match="Give margin as a number"):
+    with pytest.raises(InvalidInputError, match="Pass margin as a number"):
         clone(new).set_params(margin="10%").partial_fit(X, y)
     with pytest.raises(AttributeError, match="partial_fit") as refused:
         FCCADiscretizer().partial_fit(X, y)
@@ -288,11 +288,11 @@ def test_unverified_counterfactuals_are_counted_with_a_warning():
         found.partial_fit(X, y)
     assert caught[0].filename == __file__
     assert found.statuses_ == {"unknown": n}
-    with pytest.raises(NoCounterfactualError, match=r"gave no threshold.*Raise time_limit\."):
+    with pytest.raises(NoCounterfactualError, match=r"No threshold was found in the chunks so far.*Raise time_limit\."):
         found.transform(X)
-    with pytest.raises(NoCounterfactualError, match="gave no threshold"):
+    with pytest.raises(NoCounterfactualError, match="No threshold was found in the chunks so far"):
         found.predict_target(X)
-    with pytest.raises(NoCounterfactualError, match="gave no threshold"):
+    with pytest.raises(NoCounterfactualError, match="No threshold was found in the chunks so far"):
         found.set_granularity(0.5)
     found.set_params(time_limit=None).partial_fit(X, y)
     assert found.statuses_ == {"optimal": n, "unknown": n}

@@ -65,7 +65,7 @@ def test_a_table_that_is_another_one_in_a_later_pass(table):
         n = next(shorter)
         return [(X[:n], y[:n])]
 
-    with pytest.raises(InvalidInputError, match="80 rows to learn from when it was first read, and 70 later"):
+    with pytest.raises(InvalidInputError, match="80 training rows when it was first read, but 70 in a later pass"):
         in_chunks(chunks, model)
 
 
@@ -116,7 +116,7 @@ def test_invalid_black_boxes_raise_errors(table):
     ("parameters", "words"),
     [
         ({"n_thresholds": "auto"}, "cross-validation"),
-        ({"margin": "10%"}, "Give margin as a number"),
+        ({"margin": "10%"}, "Pass margin as a number"),
         ({"tree": OptimalTreeClassifier(max_depth=0)}, "max_depth"),
         ({"tree": DecisionTreeClassifier()}, "OptimalTreeClassifier"),
         ({"fit_to": "nothing"}, "fit_to"),
@@ -205,9 +205,12 @@ def test_labels_that_are_none(table):
         in_chunks([first, (X[30:], None)], model)
     texts = np.where(y[30:] > 0, "a", "b").astype(object)
     for bad, words in (
-        (np.where(np.arange(60) == 3, np.nan, y[30:]), r"y has no label in 1 row\(s\), first in row 3 of the chunk"),
-        (np.append(y[31:].astype(object), [None]), "first in row 59 of the chunk"),
-        (np.append(texts[1:], [None]), "first in row 59 of the chunk"),
+        (
+            np.where(np.arange(60) == 3, np.nan, y[30:]),
+            r"y has no label in 1 row\(s\)\. The first one is row 3 of the chunk",
+        ),
+        (np.append(y[31:].astype(object), [None]), "first one is row 59 of the chunk"),
+        (np.append(texts[1:], [None]), "first one is row 59 of the chunk"),
         (y[30:] + 0.5, "Expected class labels: strings or whole numbers. Unknown label type: continuous"),
         (np.append(texts[1:], [1]), "of several types: int, str"),
         (np.stack([y[30:], y[30:]], axis=1), "y must be a column of labels"),

@@ -211,12 +211,10 @@ def _gaps(x: Floats, label: NDArray[np.intp] | None, weight: Floats, at_most: in
 
 
 def _nearest(share: Floats, n: int) -> NDArray[np.intp]:
-    """Find ``n`` entries that are spread as evenly as possible.
+    """Return the positions of ``n`` entries of ``share`` that are spread evenly.
 
-    Returns the positions of the entries of ``share`` that are nearest to ``1 / (n + 1)``, ``2 / (n + 1)``, …. No position
-    occurs twice.
-
-    ``share`` is an ascending array with more than ``n`` entries.
+    ``share`` is an ascending array with more than ``n`` numbers between 0 and 1. The result is the positions of the entries
+    nearest to ``1 / (n + 1)``, ``2 / (n + 1)``, …, ``n / (n + 1)``. No position occurs twice.
     """
     wanted = np.arange(1, n + 1) / (n + 1)
     right = np.clip(np.searchsorted(share, wanted), 1, len(share) - 1)

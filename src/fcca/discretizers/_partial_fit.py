@@ -41,9 +41,10 @@ class PartialFit:
     ----------
     search : ThresholdSearch
     statistics : TableStatistics
-        Statistics of the chunks given to ``observe``. If there are none, statistics of the chunks given to ``partial_fit``.
+        Statistics of the chunks passed to ``observe``. If ``observe`` was not called, statistics of the chunks passed to
+        ``partial_fit``.
     counts : CrossingCounts or None
-        Counts of the chunks given to ``partial_fit``; None before the first one.
+        Counts of the chunks passed to ``partial_fit``; None before the first chunk.
     observed : bool
         Whether ``observe`` was called.
     """
@@ -55,7 +56,7 @@ class PartialFit:
 
 
 def _check_frozen(discretizer: Any) -> bool:
-    """Check that the classifier is frozen, because it cannot be fitted on chunks."""
+    """Check that the classifier is fitted already and wrapped in a ``FrozenEstimator``."""
     if not isinstance(discretizer.estimator, FrozenEstimator):
         raise InvalidInputError(
             "Fitting in chunks requires a fitted classifier. Pass estimator=FrozenEstimator(classifier) instead of "
@@ -116,9 +117,9 @@ class PartialFitTransformer(TargetThresholdTransformer):
 
         The classifier must already be fitted and be wrapped in a ``FrozenEstimator``. If all chunks have been given to
         :meth:`observe` first, the thresholds after the last chunk are the same as with :meth:`fit` on all rows. Otherwise
-        the search in each chunk uses the column ranges of the rows given so far.
+        the search in each chunk uses the column ranges of the rows passed so far.
 
-        The counterfactuals themselves are not kept; ``statuses_`` counts them by status. As in :meth:`fit`, unproven or
+        The counterfactuals themselves are not stored; ``statuses_`` counts them by status. As in :meth:`fit`, unproven or
         unverified counterfactuals are left out of the counts, and a warning is issued. For a linear classifier, thresholds
         are not rounded, because the training values next to them are not known. The result of an earlier :meth:`fit` is
         discarded. To start over with other chunks, use a ``clone``.
@@ -196,13 +197,13 @@ class PartialFitTransformer(TargetThresholdTransformer):
         try:
             begun.search.merged(begun.counts)
         except NoCounterfactualError as error:
-            raise NoCounterfactualError(f"The chunks so far gave no threshold. {error}") from error
+            raise NoCounterfactualError(f"No threshold was found in the chunks so far. {error}") from error
         return None
 
     def without_chunks(self) -> Self:
-        """Copy the fitted discretizer without the state that further chunks would need.
+        """Copy the fitted discretizer, so that ``partial_fit`` cannot continue with the copy.
 
-        The copy is smaller, for example to be saved.
+        The copy lacks the state of ``partial_fit``, so it is smaller and can be saved.
         """
         other = copy(self)
         other.__dict__.pop("_partial_fit", None)
@@ -236,16 +237,16 @@ class PartialFitTransformer(TargetThresholdTransformer):
         return estimator if self.decision_threshold is None else decide_at(estimator, self.decision_threshold)
 
     def _search_for_chunks(self, like: Any) -> ThresholdSearch:
-        """Delete the results of an earlier fit, and build the search for chunks.
+        """Delete the results of an earlier fit, and build a search for ``partial_fit``.
 
-        ``like`` is the first chunk, which shows the columns of the table.
+        ``like`` is the first chunk. The columns of the table are read from it.
         """
         self.check_parameters()
         self._begin()
         if isinstance(self.margin, str):
             raise InvalidInputError(
-                f"margin={self.margin!r} is a share of the range of all scores, but the rows come in chunks. Give margin as "
-                "a number."
+                f"margin={self.margin!r} is a share of the range of all scores. This range is unknown if the rows come in "
+                "chunks. Pass margin as a number."
             )
         _check_frozen(self)
         self._check_no_selection()
@@ -267,7 +268,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
     def _check_no_selection(self) -> None:
         if self.selection is not None:
             raise InvalidInputError(
-                "A selection is computed from all rows, which partial_fit does not keep. Use set_params(selection=None) "
+                "A selection is computed from all rows, but partial_fit stores no rows. Use set_params(selection=None) "
                 "and call set_selection after the last chunk. Or use fcca.streaming.distill."
             )
 
@@ -289,12 +290,12 @@ class PartialFitTransformer(TargetThresholdTransformer):
 
 
 def _check_rules(constraints: Sequence[Constraint], search: ThresholdSearch) -> None:
-    """Check that rules apply to single chunks and refer only to known columns."""
+    """Check that rules can be used with chunks, and name only columns of the table."""
     for rule in check_rules(constraints):
         if rule.needs_all_rows(is_linear=not search.engine.has_cuts):
             raise InvalidInputError(
-                f"The rule {rule!r} is a rule between columns (a sum, an implication or a one-hot group). Such a rule needs "
-                "all rows at once, but the rows come in chunks. Leave it out, or use fit."
+                f"The rule {rule!r} is a rule between columns (a sum, an implication or a one-hot group). All rows at once "
+                "are required for such a rule, but the rows come in chunks. Leave the rule out, or use fit."
             )
         if unknown := [name for name in rule.columns if name not in search.names]:
             raise InvalidInputError(f"The rule {rule!r} names {unknown[0]!r}, but the columns are {search.names}.")

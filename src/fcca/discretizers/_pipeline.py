@@ -118,6 +118,6 @@ def check_same_rows(n_rows: int, statistics: TableStatistics) -> None:
     """
     if n_rows != statistics.n_rows:
         raise InvalidInputError(
-            f"The table had {statistics.n_rows:,} rows to learn from when it was first read, and {n_rows:,} later. The "
-            "table must stay the same. A function that yields the chunks must yield all of them each time."
+            f"The table had {statistics.n_rows:,} training rows when it was first read, but {n_rows:,} in a later pass. The "
+            "table must stay the same. A function that yields the chunks must yield all of them in each call."
         )

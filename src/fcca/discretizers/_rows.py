@@ -1,4 +1,4 @@
-"""Rows of a table: as given, encoded, and as binary columns."""
+"""Classes for rows of a table: as the user passes them, encoded, or as binary columns."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class EncodedRows:
         return len(self.X)
 
     def training(self, search: ThresholdSearch) -> EncodedRows:
-        """Return the rows themselves: they are already encoded, and none is held out."""
+        """Return this object, because its rows are already encoded and none is held out."""
         return self
 
     def testing(self, search: ThresholdSearch) -> EncodedRows | None:
@@ -124,7 +124,7 @@ class Rows(NamedTuple):
 
     def _encoded(self, search: ThresholdSearch, *, held_out: bool) -> EncodedRows:
         if self.y is None:
-            raise InvalidInputError("A chunk has no labels: y is None. Give chunks as (X, y) or (X, y, sample_weight).")
+            raise InvalidInputError("A chunk has no labels: y is None. Pass chunks as (X, y) or (X, y, sample_weight).")
         if self.held_out is None:
             return encoded_rows(search, self.X, self.y, self.sample_weight)
         chosen = np.flatnonzero(np.asarray(self.held_out) == held_out)
@@ -189,8 +189,8 @@ def check_labels(y: Any) -> Labels:
     missing = np.flatnonzero(pd.isna(given))
     if len(missing):
         raise InvalidInputError(
-            f"y has no label in {len(missing)} row(s), first in row {missing[0]} of the chunk, counted from 0. NaN, None "
-            "and NA are missing labels. Leave these rows out."
+            f"y has no label in {len(missing)} row(s). The first one is row {missing[0]} of the chunk, counted from 0. NaN, "
+            "None and NA are missing labels. Leave out the rows without a label."
         )
     try:
         labels: Labels = _check_y(y)
@@ -198,7 +198,7 @@ def check_labels(y: Any) -> Labels:
             check_classification_targets(labels)
     except TypeError as error:
         kinds = ", ".join(sorted({type(label).__name__ for label in given}))
-        raise InvalidInputError(f"The labels in y are of several types: {kinds}. Give labels of one type.") from error
+        raise InvalidInputError(f"The labels in y are of several types: {kinds}. Convert them to one type.") from error
     except ValueError as error:
         raise InvalidInputError(
             f"y has the values {', '.join(map(repr, given[:3].tolist()))}, …. Expected class labels: strings or whole "

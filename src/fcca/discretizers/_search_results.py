@@ -33,8 +33,8 @@ class TableStatistics:
     has_missing : ndarray of shape (n_features,)
         Mask of the columns with missing values.
     is_binary : ndarray of shape (n_features,)
-        Mask of the columns that contain only 0 and 1. The mask is computed only for constraints; without them, it is True
-        everywhere.
+        Mask of the columns that contain only 0 and 1. The mask is computed only if there are constraints. Otherwise it is
+        True everywhere.
     n_rows : int
         Number of training rows.
     classes : ndarray
@@ -42,7 +42,7 @@ class TableStatistics:
     all_classes : ndarray
         The distinct labels of training rows and held-out rows, sorted.
     values : ValueCounts or None
-        Distinct values of the numeric columns; None if the units of distance do not need them.
+        Distinct values of the numeric columns; None if they are not required for the units of distance.
     """
 
     observations: Observations
@@ -73,7 +73,7 @@ def _union(labels: Labels, others: Labels) -> Labels:
         if isinstance(labels[0], types) != isinstance(others[0], types):
             raise InvalidInputError(
                 f"The labels of one chunk are {kind}, but the labels of another are not: {labels[:3].tolist()} and "
-                f"{others[:3].tolist()}. Give labels of one type."
+                f"{others[:3].tolist()}. Convert all labels to one type."
             )
     return np.union1d(labels, others)
 
@@ -93,8 +93,8 @@ class CrossingCounts:
     least, most : float
         Smallest and largest confidence of the black box in the rows that it predicts correctly.
     n_more_searches, n_more_unfinished : int
-        Number of additional searches, and how many of them ran out of time. Each of them fills in one missing value, or
-        looks for an equally cheap counterfactual.
+        Number of additional searches, and how many of them ran out of time. An additional search fills in one missing
+        value, or looks for an equally cheap counterfactual.
     """
 
     table: Any

@@ -51,7 +51,7 @@ class Categories:
         return Categories({j: values.drop_duplicates() for j, values in both.items()})
 
     def table(self, n_features: int) -> pd.DataFrame:
-        """Build a table with all distinct values, and 0 in other columns."""
+        """Build a table whose columns contain these values, and 0 in all other columns."""
         n_rows = max(len(values) for values in self.values.values())
         zeros = pd.Series(np.zeros(n_rows))
         rows = np.arange(n_rows)
@@ -98,7 +98,9 @@ def as_fitted_table(X: Any) -> Any:
 
 
 def observe(rows: AnyRows, search: ThresholdSearch) -> TableStatistics | None:
-    """Collect statistics of the columns and labels of a chunk; None without rows.
+    """Collect statistics of the columns and labels of a chunk.
+
+    Returns None if the chunk has no rows.
 
     Parameters
     ----------
@@ -130,9 +132,9 @@ def count_bins(rows: AnyRows, search: ThresholdSearch) -> BinCounts | None:
 def count_digits(
     rows: AnyRows, search: ThresholdSearch, columns: list[int], prefix: NDArray[np.uint64], at: int
 ) -> DigitCounts | None:
-    """Count the digits of a chunk's values, for one pass of the median search.
+    """Count the binary digits of a chunk's values in one pass of the search for medians.
 
-    :func:`fcca.discretizers.medians` runs the passes.
+    :func:`fcca.discretizers.medians` runs several passes, and each pass finds further digits of the medians.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 At every stage, scikit-learn's ``GradientBoostingClassifier(max_depth=1)`` chooses the column that explains the residuals
 best. For binary columns, one product of the table with the residuals finds this column, without sorting any values. If the
 best column is better than the second by more than rounding errors, scikit-learn chooses the same one. Otherwise the choice
-of scikit-learn depends on random numbers and on the order of its sums. Then no result is returned here.
+of scikit-learn depends on random numbers and on the order of its sums. In this case, :meth:`StumpBoosting.fit` returns None.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ class Refit(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """One stump: its column, reduction of the squared error, and values.
+    """One stump: the column that it tests, and its effect on errors and scores.
 
-    ``added`` holds the values that the stump adds to the score of rows with 0 and with 1 in the column.
+    ``reduction`` is the amount by which the stump reduces the squared error. ``added`` holds the values that the
+    stump adds to the scores of rows with 0 and with 1 in the column.
     """
 
     column: int

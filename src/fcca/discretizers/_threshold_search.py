@@ -114,7 +114,7 @@ class ThresholdSearch:
         return other
 
     def with_categories(self, table: Any) -> ThresholdSearch:
-        """Copy the search without statistics, with the categories of a table.
+        """Copy a search that has no statistics yet, with the categories in a table.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class ThresholdSearch:
         medians : mapping of int to float, optional
             Medians of the columns in :meth:`columns_to_fill`.
         rows : ndarray of shape (n_rows, n_features), optional
-            All encoded training rows, if they are in memory. Constraints between columns need the rows.
+            All encoded training rows, if they are in memory. They are required for constraints between columns.
         """
         other = copy(self)
         other.engine = self.engine.knowing(statistics.observations, medians, rows)
@@ -324,9 +324,10 @@ class ThresholdSearch:
     def _counterfactuals(
         self, X: Floats, points: Points, own_class: NDArray[np.int32]
     ) -> tuple[Counterfactuals, DecidingValues, TiedCounterfactuals]:
-        """Find the counterfactuals of the rows ``points``, their deciding missing values, and ties.
+        """Find the counterfactuals of the rows ``points``, deciding missing values, and ties.
 
-        A missing value is deciding if filling in this value alone flips the prediction.
+        A missing value is deciding if filling in this value alone flips the prediction. Ties are further counterfactuals of
+        a row with the same cost.
         """
         engine, given = self.engine, self.parameters
         limits = self.limits(X[points]) if self.rules else None  # a copy of most rows

@@ -1,7 +1,7 @@
-"""Find changes that cost as much as the counterfactual of their row.
+"""Find further counterfactuals of a row that have the same cost as the first one.
 
 A change of a category costs the same in every column. So several changes of a row are often equally cheap, and the search
-returns the first of them. If the others were not counted, important columns could be without a threshold.
+returns only the first one found. If the others were not counted, important columns could be left without a threshold.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ TOLERANCE = 1e-9
 
 
 class TiedCounterfactuals(NamedTuple):
-    """Counterfactuals that cost as much as the first one of their row, and change none of its columns."""
+    """Further counterfactuals of rows, with the same cost as the first one but other columns."""
 
-    point: Points  # for each of them, the position of the first counterfactual of the row
+    point: Points  # for each further counterfactual, the position of the first counterfactual of its row
     found: tuple[Counterfactuals, ...]
     n_searches: int
     n_unfinished: int  # searches that ran out of time
@@ -56,9 +56,9 @@ def find_ties(
     limits: Limits | None,
     solve: Callable[[Points, Limits], Counterfactuals],
 ) -> TiedCounterfactuals:
-    """Find counterfactuals that cost the same as the given ones.
+    """Find further counterfactuals with the same cost as those in ``found``.
 
-    Only rows whose counterfactual changes nothing but discrete columns are searched again: two changes of continuous columns
+    A row is searched again only if its counterfactual changes discrete columns alone, because changes of continuous columns
     have equal costs only by chance. The columns that the counterfactuals of a row already change are frozen. The search is
     repeated until the cheapest change costs more.
 
@@ -68,10 +68,10 @@ def find_ties(
     discrete : ndarray of shape (n_features,)
         Mask of the discrete columns, see :func:`discrete_columns`.
     limits : Limits or None
-        The rules compiled for the rows of ``found``; None without rules.
+        The rules compiled for the rows of ``found``; None if there are no rules.
     solve : callable
-        ``solve(positions, limits)`` returns the counterfactuals of the rows at these positions in ``found``. The changes
-        keep the compiled rules ``limits``.
+        ``solve(positions, limits)`` returns the counterfactuals of the rows at these positions in ``found``. They obey the
+        compiled rules ``limits``.
 
     Returns
     -------

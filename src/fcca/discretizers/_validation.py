@@ -41,7 +41,7 @@ class TrainingData:
     columns : Columns or None
         Categories and missing values; None for plain numbers without missing values.
     given : array or data frame
-        The same rows in the form in which a classifier is fitted on them: numbers, or a data frame with category labels.
+        The same rows in the form that is passed to a classifier: numbers, or a data frame with category labels.
     """
 
     X: Floats
@@ -111,8 +111,9 @@ def _check_mixed_labels(X: Any, columns: Columns) -> None:
             isinstance(X, pd.DataFrame) and isinstance(X.dtypes.iloc[j], pd.CategoricalDtype)
         ):
             raise InvalidInputError(
-                f"Column {columns.names[j]!r} holds numbers and strings, such as {texts[0]!r}. Give numbers only. If all "
-                "values are categories, convert them to strings, for example with X[column].astype(str)."
+                f"Column {columns.names[j]!r} holds numbers and strings, such as {texts[0]!r}. A numeric column must hold "
+                "numbers only. If the values are categories, convert them to strings, for example with "
+                "X[column].astype(str)."
             )
 
 
@@ -163,7 +164,7 @@ def fitted_through(
     weight: Floats | None,
     metadata: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Fit a classifier, in a pipeline with encoders if the columns need them.
+    """Fit a classifier, in a pipeline with encoders if the table requires them.
 
     Parameters
     ----------
@@ -201,8 +202,8 @@ def table_for(model: Model, data: TrainingData) -> Floats:
         if data.columns is not None:
             what = "categories" if data.columns.has_categories else "missing values"
             raise InvalidInputError(
-                f"X has {what}, but the classifier was fitted on numbers without missing values. Give X in "
-                "the form that the classifier was fitted on."
+                f"X has {what}, but the classifier was fitted on numbers without missing values. Pass X in "
+                "the same form as in the fit of the classifier."
             )
         return data.X
     if data.columns is None and not known.has_categories:

@@ -288,8 +288,8 @@ class DistilledTree:
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probability of each class.
 
-        The probability is the share of the class in the training weight of the row's leaf. First, half a row
-        of every class is added to that weight, so no probability is 0.
+        The probability of a class is its share of the training weight in the row's leaf. Half a row of every class is added
+        to each leaf, so that no probability is 0.
         """
         return self.structure.probability[self.apply(X)]
 

@@ -65,7 +65,7 @@ class Provenance:
     black_box, discretizer, tree : Part
         Class names and parameters.
     selection : Part or None
-        The method that selected some of the thresholds. None if thresholds were only kept by their counts (``Q``).
+        The method that selected some of the thresholds. None if they were selected only by their counts (``Q``).
     rules : tuple of str
         The rules that the counterfactuals had to follow.
     fit_to : {"probability", "labels", "target"}

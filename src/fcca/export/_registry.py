@@ -1,6 +1,6 @@
 """The list of all exporters.
 
-This module imports no large library, so the command line can list the exporters at once. An entry ``name`` makes the
+This module imports no large library, so the command line can list the exporters quickly. An entry ``name`` makes the
 function ``to_<name>`` of the module ``_to_<name>`` public in :mod:`fcca.export`. It also makes ``name`` a format of
 ``fcca export``. The entry appears in the reference and in the tests that all exporters share.
 """

@@ -146,8 +146,8 @@ def _encoded(document: str) -> bytes:
     except UnicodeEncodeError as error:
         shown = document[max(0, error.start - 40) : error.end]
         raise InvalidInputError(
-            f"A name or a label contains a character that UTF-8 cannot encode, at the end of {shown!r}. Rename it before "
-            "fitting."
+            f"A name or a label contains a character that UTF-8 cannot encode: the last character of {shown!r}. Change the "
+            "name or label before fitting."
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Differences between the SQL dialects, in one class per database. Needs sqlglot.
+"""Differences between the SQL dialects, in one class per database. Requires sqlglot.
 
 Most functions return sqlglot expressions. When sqlglot converts an expression to SQL text, it quotes names and strings.
 Operators and methods of expressions, such as ``a < b`` and ``a.eq(b)``, copy their operands.
@@ -85,7 +85,7 @@ class Dialect:
         return text if self.collation is None else exp.Collate(this=text, expression=self.collation.copy())
 
     def truth(self, column: Expression) -> Expression:
-        """Return the SQL expression for a boolean column, to compare with :meth:`truth_value`."""
+        """Return the SQL expression for a boolean column, comparable with :meth:`truth_value`."""
         return exp.cast(column, "text")
 
     # --- constants -----------------------------------------------------------------------------------------------------
@@ -106,11 +106,11 @@ class Dialect:
         return exp.Literal.string(text)
 
     def compared_text(self, text: str) -> Expression:
-        """Return the SQL expression for a string constant, to compare with :meth:`text`."""
+        """Return the SQL expression for a string constant, comparable with :meth:`text`."""
         return self.text_value(text)
 
     def truth_value(self, truth: bool) -> Expression:
-        """Return the SQL expression for true or false, to compare with :meth:`truth`."""
+        """Return the SQL expression for true or false, comparable with :meth:`truth`."""
         return exp.Literal.string("true" if truth else "false")
 
     def boolean_value(self, truth: bool) -> Expression:
@@ -142,7 +142,7 @@ class Dialect:
         return name
 
     def trouble_with(self, name: str, *, is_column: bool) -> str | None:
-        """Return why the database does not allow a name, or None.
+        """Return why the database does not allow a name; None if it does.
 
         ``is_column`` is True for a column, and False for a table.
         """
@@ -429,8 +429,8 @@ def is_read_exactly(value: float) -> bool:
     """Return True if every database reads the decimal text of this float exactly.
 
     A simple parser converts the digits to a float, and multiplies or divides it once by a power of ten. The result is exact
-    if the digits and the power of ten are floats without rounding. Some processors compute in long doubles with 64 bits, and
-    then round again. This second rounding must not change the float.
+    if floats represent both the digits and the power of ten exactly. Some processors compute in long doubles with 64 bits,
+    and then round again. This second rounding must not change the float.
     """
     _, digits, exponent = Decimal(repr(float(value))).normalize().as_tuple()
     if len(digits) > 15 or not isinstance(exponent, int) or abs(exponent) > 22:

@@ -1,6 +1,6 @@
 """The values that the options of to_sql accept.
 
-This module imports nothing, so the command line can list the values at once.
+This module imports nothing, so the command line can list the values quickly.
 """
 
 DIALECTS = ("duckdb", "postgres", "sqlite", "bigquery", "snowflake", "tsql", "spark")

@@ -1,4 +1,4 @@
-"""Convert a tree and its conditions to SQL expressions. Needs sqlglot.
+"""Convert a tree and its conditions to SQL expressions. Requires sqlglot.
 
 The tree becomes one expression with a branch per leaf: ``CASE WHEN … THEN … WHEN … THEN … ELSE … END``. The leaves to the
 right of a node, where its condition holds, come first. Rows of earlier branches never reach a later one. So a branch tests

@@ -79,7 +79,7 @@ def to_json(classifier: Any) -> str:
     if len(text) > LARGEST:
         raise InvalidInputError(
             f"The document of the tree with its {len(conditions):,} conditions would have {len(text):,} characters, more "
-            f"than the limit of {LARGEST:,}. Keep fewer conditions: raise Q, or give n_thresholds."
+            f"than the limit of {LARGEST:,}. Keep fewer conditions: raise Q, or set n_thresholds."
         )
     return text
 
@@ -126,7 +126,7 @@ def _one_line(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except ValueError as error:
         raise InvalidInputError(
-            "The tree has a number that is not finite, which JSON cannot represent. Fit it with finite weights."
+            "The tree has a number that is not finite, which JSON cannot represent. Fit the tree with finite weights."
         ) from error
 
 
@@ -157,8 +157,8 @@ def _of_nodes(tree: DistilledTree) -> tuple[list[dict[str, Any]], list[int | Non
 def _of_thresholds(tree: DistilledTree, table: ThresholdTable) -> tuple[list[dict[str, Any]], list[int | None]]:
     """Return all conditions that the tree could choose from, and one index per node.
 
-    A condition has its count and, for a cut, the cut of the black box and the training values next to it. The index says
-    which condition of the list the node tests. It is None for a leaf.
+    The index says which condition of the list the node tests. It is None for a leaf. The entry of a condition includes its
+    count. For a condition ``x > threshold``, it also includes the threshold before rounding and the nearest training values.
     """
     conditions = []
     for at, one in enumerate(conditions_in(table)):

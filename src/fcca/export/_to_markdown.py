@@ -52,9 +52,9 @@ def to_markdown(classifier: Any) -> str:
 
 
 def _code(text: str) -> str:
-    """Return text as Markdown code for a table cell.
+    """Return text as inline code for a cell of a Markdown table.
 
-    Bars and backquotes in the text neither end the cell nor the code.
+    Bars in the text do not end the cell, and backquotes do not end the code.
     """
     text = printable(text).replace("|", "\\|")
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)

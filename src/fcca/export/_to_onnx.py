@@ -117,7 +117,8 @@ def _library() -> Any:
         import_module("onnx.numpy_helper")
     except ImportError as error:
         raise UnsupportedModelError(
-            "Writing an ONNX model needs the library onnx, which is not installed. Install it: pip install 'fcca[onnx]'."
+            "The library onnx is required to write an ONNX model, but it is not installed. Install it: pip install "
+            "'fcca[onnx]'."
         ) from error
     return onnx
 
@@ -150,8 +151,8 @@ def _input(tree: DistilledTree, j: int) -> _Input:
     name, categories = tree.columns.names[j], tree.columns[j].categories
     if not name:
         raise InvalidInputError(
-            f"Column {j} has an empty name, but inputs of ONNX need a name. Rename it before fitting, or write the tree "
-            "with to_json."
+            f"Column {j} has an empty name, but every input of an ONNX model must have a name. Rename the column before "
+            "fitting, or write the tree with to_json."
         )
     if categories is None:
         kind = "float64"
@@ -229,7 +230,7 @@ def _check_unicode(tree: DistilledTree) -> None:
             str(text).encode()
         except UnicodeEncodeError as error:
             raise InvalidInputError(
-                f"The string {text!r} is not valid Unicode, so an ONNX model cannot contain it. Rename it before fitting, "
+                f"The string {text!r} is not valid Unicode, so an ONNX model cannot contain it. Change it before fitting, "
                 "or write the tree with to_json."
             ) from error
 
@@ -385,9 +386,8 @@ def _walk(graph: _Graph, tree: DistilledTree, inputs: Sequence[_Input]) -> tuple
 def _numbers(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests: list[int]) -> tuple[list[int], str, str]:
     """Add operations that evaluate all conditions on a numeric column.
 
-    ``tests`` are the nodes that test the column. Return these nodes in another order, and the names of two outputs. The
-    first output is a matrix of truth values with one column per node, in this order. The second is a mask of the refused
-    rows.
+    ``tests`` are the nodes that test the column. Returns a new order of these nodes, and the names of two outputs. The first
+    output is a matrix of truth values, with one column per node in the new order. The second is a mask of the refused rows.
     """
     nodes = tree.structure
     missing_tests = [node for node in tests if node in nodes.asks_missing]

@@ -122,8 +122,8 @@ def to_python(classifier: Any) -> str:
     nodes = tree.structure
     if nodes.depth > DEEPEST:
         raise InvalidInputError(
-            f"The tree has {nodes.depth} levels, and Python code can have at most {DEEPEST}. Write it with to_json, or fit "
-            "a tree with a smaller max_depth."
+            f"The tree has {nodes.depth} levels, but Python code can have at most {DEEPEST} nested levels. Write the tree "
+            "with to_json, or fit a tree with a smaller max_depth."
         )
     asked = tree.asked
     class_of_leaf = {leaf: int(tree.heaviest[leaf]) for leaf in tree.leaves}

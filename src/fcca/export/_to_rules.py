@@ -100,7 +100,7 @@ def _conditions(tree: DistilledTree, j: int, tests: list[tuple[int, bool]]) -> l
     j : int
         Position of the column.
     tests : list of tuple
-        The nodes on the path to the leaf that test this column, each with True if the path goes right.
+        The nodes on the path to the leaf that test this column. Each is paired with a boolean: True if the path goes right.
     """
     nodes = tree.structure
     missing_tests = [goes_right for node, goes_right in tests if node in nodes.asks_missing]

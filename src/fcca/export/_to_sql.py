@@ -32,7 +32,7 @@ def to_sql(
 
     The SQL returns the same predictions as the classifier, even for values equal to a threshold, or one floating-point step
     above or below it. Numbers are compared as 64-bit floats, and strings character by character, independent of the
-    collation. NULL and NaN are missing values. Needs sqlglot: ``pip install "fcca[sql]"``.
+    collation. NULL and NaN are missing values. Requires sqlglot: ``pip install "fcca[sql]"``.
 
     If the classifier raises an error for a row, the result for this row is NULL. Reasons are an infinite number, an unknown
     category, or a missing value that is not accepted, in a column that the tree tests.
@@ -131,7 +131,7 @@ def _need_sqlglot() -> None:
         import sqlglot  # noqa: F401
     except ImportError as error:
         raise UnsupportedModelError(
-            "Writing SQL needs the library sqlglot, which is not installed. Install it: pip install 'fcca[sql]'."
+            "The library sqlglot is required to write SQL, but it is not installed. Install it: pip install 'fcca[sql]'."
         ) from error
 
 

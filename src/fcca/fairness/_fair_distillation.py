@@ -180,7 +180,7 @@ def distill_without(
             "FCCADiscretizer."
         )
     if (X_test is None) != (y_test is None):
-        raise InvalidInputError("Give both X_test and y_test, or neither.")
+        raise InvalidInputError("Pass both X_test and y_test, or neither.")
     label = check_label(favourable, np.unique(column_or_1d(y)).tolist())
     judged, truth = (X, column_or_1d(y)) if X_test is None else (X_test, column_or_1d(y_test))
     weight = check_weights(sample_weight if X_test is None else None, len(truth))

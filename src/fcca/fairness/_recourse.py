@@ -46,7 +46,8 @@ class GroupRecourse:
         - ``optimal``: rows with a proven cheapest change. ``infeasible`` and ``infeasible_share``: number and share of rows
           proven to have no change within the rules. ``unfinished``: rows whose search was stopped by a time limit.
           ``unverified``: rows for which a change was found, but ``predict`` of the classifier does not confirm it.
-        - ``mean_cost``, ``median_cost``, and ``mean_changes``, the mean number of changed columns: over the optimal rows.
+        - ``mean_cost``, ``median_cost`` and ``mean_changes``: mean and median cost, and mean number of changed columns, of
+      the proven cheapest changes.
         - ``free_optimal``: rows with a proven cheapest change if no rule applies. ``sensitive_changed`` and
           ``sensitive_share``: number and share of these rows whose change includes the sensitive column.
         - ``sensitive_enough``: rows for which changing the sensitive column alone leads to the favourable prediction, at any
@@ -59,7 +60,8 @@ class GroupRecourse:
     moves : DataFrame
         For each group and column, the number and share of the optimal changes that include the column, sorted by number.
     cost_ratio : float
-        Largest divided by smallest mean cost of a group; NaN if fewer than two groups have a mean cost.
+        Largest divided by smallest mean cost of a group. NaN if fewer than two groups have a mean cost, or if the smallest
+        mean cost is 0.
     constraints : tuple of Constraint
         The rules that the changes obey.
     max_rows : int or None
@@ -256,7 +258,7 @@ def recourse_by_group(
         by = groups_of_column(_column(explainer, table, feature), sensitive, groups, len(table))
     elif groups is not None:
         raise InvalidInputError(
-            "'groups' can be used only if 'sensitive' is the name of a column. Otherwise, give the groups as 'sensitive'."
+            "'groups' can be used only if 'sensitive' is the name of a column. Otherwise, pass the groups as 'sensitive'."
         )
     else:
         by = Groups.of(sensitive, n_rows=len(table))

@@ -73,7 +73,7 @@ class Groups:
         if len(labels) < 2:
             what = f"only one value, {labels[0]!r}" if labels else "no value"
             raise InvalidInputError(
-                f"{name!r} has {what}, so there is nothing to compare. Give rows of at least two groups."
+                f"{name!r} has {what}, so there is nothing to compare. Pass rows of at least two groups."
             )
         return cls(name, labels, code)
 

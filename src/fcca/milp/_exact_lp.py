@@ -1,6 +1,6 @@
-"""Solve small linear programs more exactly than a solver does, with a proof.
+"""Solve small linear programs to the last digits of float64, with a proof.
 
-The solution is accurate to the last digits of float64. The lower bound that proves it does not rely on the solver.
+The proof is a lower bound on the minimum, which is computed without relying on a solver.
 """
 
 from __future__ import annotations

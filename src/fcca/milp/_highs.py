@@ -41,7 +41,9 @@ def solve_program(**arguments: Any) -> Any:
 
 
 def run_highs(settings: dict[str, Any], constraints: list[Any], deadline: float, *, confirmed: bool = True) -> Any:
-    """Solve a mixed-integer program to a gap of 0; None if no time is left.
+    """Solve a mixed-integer program with a relative gap of 0.
+
+    Returns None if no time is left.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The mixed-integer program for the counterfactual of one row of a linear model.
 
-Every variable of the program is part of a change of the row. A binary variable, called a switch, is 1 if a change is made:
+The variables of the program describe the change of the row. A binary variable, called a switch, is 1 if a change is made:
 a number changes, a category is entered, a missing number is filled in, or a one-hot group gets another pattern. A
 continuous variable is the distance of a number from the start of its change. On a grid, the number of steps is written in
 binary digits, one variable each. So every variable except a distance is 0 or 1. In the code, variables are called columns,
@@ -44,8 +44,8 @@ class Leg(NamedTuple):
     def value(self, amount: float, largest: float, unit: float) -> float:
         """Return the new value of the number after a change by ``amount``.
 
-        ``largest`` is the largest possible amount. ``unit`` is the difference between values for an amount of 1, if there
-        is no grid.
+        ``largest`` is the largest possible amount. Without a grid, ``unit`` is the number by which an amount of 1 changes
+        the value.
         """
         if self.grid is not None:
             step, origin, first = self.grid
@@ -58,9 +58,9 @@ class Leg(NamedTuple):
 
 @dataclass
 class ChangeColumns:
-    """The variables (columns) of the program that describe the change of one unit.
+    """The variables of the program that describe one change.
 
-    A unit is a number, a category or a one-hot group.
+    The change is that of a number, a category or a one-hot group.
     """
 
     columns: list[int]
@@ -135,8 +135,8 @@ class LinearProgram:
         self._openings: list[Terms] = []
         self._rows: list[tuple[Terms, float, float]] = []
         self._change: dict[int, Terms] = {}  # by feature, the difference to its current value, or to 0 if missing
-        self._moved: dict[int, list[int]] = {}  # by feature, columns that sum to 1 if it moves
-        self._goes: dict[tuple[int, bool], list[int]] = {}  # the same for moves up (True) or down (False)
+        self._moved: dict[int, list[int]] = {}  # by feature, variables that sum to 1 if the feature changes
+        self._goes: dict[tuple[int, bool], list[int]] = {}  # the same for a rise (True) or a fall (False)
         self._leg: dict[tuple[int, bool], Leg] = {}
         self._broken = [rule for rule in limits.linear if self._sum_at(rule.coefficients) > rule.upper]
         self._watched = {j for rule in self._broken for j in rule.coefficients}
@@ -289,9 +289,10 @@ class LinearProgram:
         self._open(unit)
 
     def _open(self, unit: ChangeColumns) -> None:
-        """Add a unit to the program, with two kinds of constraints.
+        """Add a number, a category or a one-hot group (``unit``) to the program.
 
-        At most one switch of the unit is 1. The distances of a change are 0 unless its switch is 1.
+        This adds two kinds of constraints: at most one switch of ``unit`` is 1, and the distances of a change are 0 unless
+        its switch is 1.
         """
         unit.columns = [*unit.switches, *(column for leg in unit.legs for column, _ in leg.amount)]
         if not unit.columns:

@@ -64,8 +64,8 @@ class LinearAim:
     def cost_below_all(self) -> float:
         """Compute a lower bound on the cost of all solutions, without a solver.
 
-        The bound ignores the rules between columns. It assumes that each unit gains score at its lowest ratio of cost to
-        score.
+        The bound ignores the rules between columns. For each number, category and one-hot group, it assumes the lowest
+        cost per gained score that any change of it has.
         """
         program = self.program
         best = 0.0
@@ -87,9 +87,10 @@ class LinearAim:
         return best * (1 - PROMISE / 1e3)
 
     def _ends(self, unit: ChangeColumns, gains: Floats) -> Iterator[tuple[float, float]]:
-        """Yield the cost and the gained score of the extreme changes of a unit.
+        """Yield the cost and the gained score of the changes with the best ratios.
 
-        A unit is a number, a category or a one-hot group. ``gains`` holds the score that each variable gains.
+        ``unit`` is a number, a category or a one-hot group. For a number, these are the smallest and the largest change in
+        each direction; otherwise, all changes. ``gains`` holds the score that each variable gains.
         """
         cost = self.program.cost
         if not unit.legs:
@@ -104,7 +105,7 @@ class LinearAim:
             yield spent, gained
 
     def finished(self, choices: Floats) -> tuple[Floats | None, float]:
-        """Find the cheapest distances for fixed choices.
+        """Find the cheapest distances for fixed binary variables (choices).
 
         Returns all variables of the program, and a lower bound on the cost with these choices. The variables are None if no
         distances are found that meet the goal and the rules. The bound is infinite if no such distances exist.

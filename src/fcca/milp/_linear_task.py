@@ -78,9 +78,10 @@ class Task:
         return (self.lambda0 + self.lambda1 * self.unordered) * float(self.weight[j])
 
     def category_moves(self, j: int, held: float) -> list[tuple[int, float, Floats]]:
-        """Return the possible changes of column ``j`` from the category ``held``.
+        """Return the possible changes of column ``j`` from its current category.
 
-        Each change is a tuple of the new code, the cost and the resulting change of the scores.
+        ``held`` is the code of the current category, or NaN if it is missing. Each change is a tuple of the new code, the
+        cost and the resulting change of the scores.
         """
         effect = self.model.effects[j]
         missing = math.isnan(held) or held >= len(effect)

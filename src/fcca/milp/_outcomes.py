@@ -201,7 +201,7 @@ class Answers(NamedTuple):
     def joined(cls, parts: Sequence[tuple[NDArray[np.intp], Answers]]) -> Answers:
         """Concatenate results, and sort them by the positions of their rows.
 
-        Each part is a pair of the positions of its rows and the results of these rows.
+        Each entry of ``parts`` is a pair: the positions of some rows, and the results of these rows.
         """
         if len(parts) == 1:
             return parts[0][1]

@@ -1,10 +1,12 @@
 """The values that the columns of a row can take, with costs.
 
-A unit is a column, or a one-hot group of columns that change together. The places of a unit are the values that it can take:
-its current value, and one value per other cell or category. A counterfactual chooses one place for each unit. The
-``Cells`` object provides the smallest and largest training value of each cell, and the counts of the categories. The new
-values (landings) and their costs are computed here in numpy, not by the C++ core. So the mixed-integer programs check the
-core independently.
+A counterfactual chooses one possible value for each column, or for each one-hot group of columns that change together. The
+possible values are the current value, and one value in every other cell or category. The ``Cells`` object provides the
+smallest and largest training value of each cell, and the counts of the categories. The new values and their costs are
+computed here in numpy, not by the C++ core. So the mixed-integer programs check the core independently.
+
+Names in the code: a unit is a column or a one-hot group, a place is a possible value of a unit, and a landing is the new
+value of a number in a cell.
 """
 
 from __future__ import annotations
@@ -28,27 +30,27 @@ GRID_ROUNDING = np.arange(-2.0, 3.0)  # quotients are rounded, so the grid value
 
 
 class Unit(NamedTuple):
-    """A column or one-hot group, with the values it can take (places)."""
+    """A column or one-hot group, with all values that it can take."""
 
     columns: tuple[int, ...]
-    values: Floats  # (places, columns); NaN: missing
-    cost: Floats  # per place, 0 for the current one
-    own: int  # the current place
-    in_order: bool  # True for numbers: values rise from place to place, and costs rise with the distance
+    values: Floats  # (possible values, columns); NaN: missing
+    cost: Floats  # per possible value; 0 for the current value
+    own: int  # index of the current value
+    in_order: bool  # True for numbers: the possible values are ascending, and costs rise with the distance
 
     def among(self, wanted: Booleans) -> Unit:
-        """Keep only some of the values that the unit can take (places).
+        """Return a copy with only some of the possible values.
 
-        ``wanted`` is a mask of places. It must be True for the current place.
+        ``wanted`` is a mask of the possible values. It must be True for the current value.
         """
         own = int(np.count_nonzero(wanted[: self.own]))
         return Unit(self.columns, self.values[wanted], self.cost[wanted], own, self.in_order)
 
     @property
     def nearness(self) -> Longs:
-        """Indices of the values that the unit can take (places), sorted by cost.
+        """Indices of the possible values of this column or one-hot group, sorted by cost.
 
-        Among equal costs, places near the current one come first.
+        Among values with equal costs, those whose index is closest to the current one come first.
         """
         order: Longs = np.lexsort((np.abs(np.arange(len(self.cost)) - self.own), self.cost))
         return order
@@ -56,9 +58,9 @@ class Unit(NamedTuple):
 
 @dataclass(frozen=True)
 class Places:
-    """The values that all units of one row can take (places).
+    """The possible values of all columns and one-hot groups of one row.
 
-    A unit is a column or one-hot group. Places are numbered consecutively over all units.
+    All possible values are numbered consecutively: first those of the first column or group, then those of the second.
 
     Attributes
     ----------
@@ -73,45 +75,44 @@ class Places:
 
     @cached_property
     def first(self) -> Longs:
-        """Index of the first place of each unit.
+        """Index of the first possible value of each column or one-hot group.
 
-        A unit is a column or one-hot group. Its places are the values that it can take. The last entry is the number of
-        places.
+        A last entry holds the total number of possible values.
         """
         return np.cumsum([0, *(len(unit.cost) for unit in self.units)])
 
     @cached_property
     def owner(self) -> Longs:
-        """For each place (a value that a unit can take), the index of its unit."""
+        """For each possible value, the index of its column or one-hot group in ``units``."""
         return np.repeat(np.arange(len(self.units)), np.diff(self.first))
 
     @cached_property
     def cost(self) -> Floats:
-        """Cost of changing a unit to each of its places; 0 for its current place."""
+        """Cost of changing to each possible value; 0 for current values."""
         return np.concatenate([np.empty(0), *(unit.cost for unit in self.units)])
 
     @cached_property
     def own(self) -> Longs:
-        """For each unit, the index of its current value among all places."""
+        """For each column or one-hot group, the index of its current value among all possible values."""
         return self.first[:-1] + np.array([unit.own for unit in self.units], dtype=np.int64)
 
     @cached_property
     def unit_of(self) -> dict[int, tuple[int, int]]:
-        """For each column that can change, its unit and its position in the unit.
+        """For each column that can change, an index in ``units`` and a position in that entry.
 
-        A unit is a single column or a one-hot group of columns.
+        An entry of ``units`` is a single column or a one-hot group of columns.
         """
         return {j: (u, at) for u, unit in enumerate(self.units) for at, j in enumerate(unit.columns)}
 
     def span(self, u: int) -> slice:
-        """Return the indices of the values (places) of unit ``u``, as a slice."""
+        """Return the indices of the possible values of ``units[u]``, as a slice."""
         return slice(int(self.first[u]), int(self.first[u + 1]))
 
     def held(self, j: int) -> tuple[Floats, slice | None]:
-        """Return the values of column ``j`` at the places of its unit, and their indices.
+        """Return the possible values of column ``j``, and their indices as a slice.
 
-        The indices are a slice of all places. For a column that cannot change, the only value is the current one, and None
-        is returned instead of the indices.
+        The values of a column in a one-hot group are listed once per pattern of the group. If the column cannot change, the
+        only value is the current one, and None is returned instead of the slice.
         """
         if j not in self.unit_of:
             return self.x0[j : j + 1], None
@@ -119,14 +120,17 @@ class Places:
         return self.units[u].values[:, at], self.span(u)
 
     def among(self, wanted: Booleans) -> Places:
-        """Keep only some of the values that the units can take (places).
+        """Return a copy with only some of the possible values.
 
-        ``wanted`` is a mask of places. It must be True for the current place of each unit.
+        ``wanted`` is a mask of all possible values. It must be True for the current values.
         """
         return Places(self.x0, tuple(unit.among(wanted[self.span(u)]) for u, unit in enumerate(self.units)))
 
     def row(self, chosen: Longs) -> Floats:
-        """Return the changed row. ``chosen`` holds the index of the place of each unit."""
+        """Return the changed row.
+
+        ``chosen`` holds the index of the chosen value of each column or one-hot group.
+        """
         x = self.x0.copy()
         for unit, place in zip(self.units, chosen - self.first[:-1], strict=True):
             if place != unit.own:
@@ -134,13 +138,16 @@ class Places:
         return x
 
     def total(self, chosen: Longs) -> float:
-        """Compute the cost of a change. ``chosen`` holds the index of the place of each unit."""
+        """Compute the cost of a change.
+
+        ``chosen`` holds the index of the chosen value of each column or one-hot group.
+        """
         return float(sum(self.cost[chosen].tolist()))
 
 
 @dataclass(frozen=True)
 class PlaceFinder:
-    """Finds the values that columns can take (places), and their costs.
+    """Finds the values that the columns of a row can take, and their costs.
 
     Attributes
     ----------
@@ -162,9 +169,10 @@ class PlaceFinder:
     training: TrainingValues
 
     def of(self, i: int, x0: Floats) -> Places:
-        """Return the places of all units of a row that can change.
+        """Return the values that each changeable column or one-hot group of a row can take.
 
-        ``x0`` holds the values of the row. ``i`` is its index in ``limits``, which holds the rules for every row.
+        ``x0`` holds the current values of the row. ``i`` is the index of the row in ``limits``, which holds the rules for
+        every row.
         """
         frozen = None if self.limits.frozen is None else np.asarray(self.limits.frozen[i], dtype=bool)
         stays = np.zeros(len(x0), dtype=bool) if frozen is None else frozen
@@ -216,15 +224,16 @@ class PlaceFinder:
         return Unit((j,), landing[:, None], cost, own, in_order=True).among(reached)
 
     def landings(self, i: int, j: int, x0: float) -> Floats:
-        """Compute the value that a number takes in each cell of column ``j`` (landing).
+        """Compute the new value of a number for each cell of column ``j``.
 
-        The allowed part of a cell is the part within the range of the data and the bounds of rules. The landing is the
-        training value in the cell that is nearest to ``x0``. If this value lies before the allowed part, as seen from
-        ``x0``, the landing is the near end of that part. If it lies behind the allowed part, or if the cell has no training
-        values, the landing is the middle of the allowed part.
+        ``x0`` is the current value, and ``i`` is the index of the row in ``limits``. A value is allowed if it lies within
+        the range of the data and the bounds of the rules. The new value is the training value in the cell that is nearest
+        to ``x0``. If this training value is not allowed, there are two cases. If the allowed interval of the cell begins
+        behind it, as seen from ``x0``, the new value is the end of the interval nearest to ``x0``. Otherwise the new value
+        is the middle of the allowed interval. The middle is also used if the cell has no training values.
 
-        On a grid, the landing is the allowed grid value nearest to ``x0``. A missing value is filled in as close to the
-        median as possible. A cell that cannot be reached gets NaN.
+        If a rule defines a grid, the new value is the allowed grid value nearest to ``x0``. A missing value is filled in
+        as close to the median as possible. Cells without an allowed value get NaN.
         """
         limits, missing = self.limits, bool(np.isnan(x0))
         cuts = self.cells.cuts_of(j)
@@ -266,7 +275,7 @@ class PlaceFinder:
             if j in self.limits.moves:
                 factor = self.limits.moves[j][int(x0), code]
             factor = np.where(code == x0, np.inf, factor)
-        # Among equivalent places the first one is kept: the most frequent category, then the lowest code.
+        # Of categories that lead to the same leaves, only the first one stays: the most frequent one, then the lowest code.
         order = np.lexsort((code, -count[code], factor))
         order = order[np.isfinite(factor[order])]
         cost = self.price(j, self._unordered(len(order))) * factor[order]
@@ -276,7 +285,7 @@ class PlaceFinder:
     def _switched(self) -> dict[tuple[int, ...], Booleans]:
         """For each one-hot group, a mask of the columns that can become 1.
 
-        A column can become 1 if it is the only 1 of its group in some training row.
+        A column can become 1 if, in some training row, it is 1 and all other columns of its group are 0.
         """
         found = {group: np.zeros(len(group), dtype=bool) for group in self.limits.groups}
         for X in self.training.rows() if found else ():
@@ -288,8 +297,8 @@ class PlaceFinder:
     def _switches(self, group: tuple[int, ...], held: Floats, stays: Booleans) -> Unit:
         """Return the one-hot patterns that a group can take, with costs.
 
-        A pattern is left out if it would change a column of the group that is missing or that a rule fixes. ``stays`` is a
-        mask of the fixed columns.
+        ``held`` holds the current values of the group. ``stays`` is a mask of the columns that a rule fixes. A pattern is
+        left out if it would change a fixed column or a missing value.
         """
         patterns = np.eye(len(group))
         changes = patterns != held
@@ -300,10 +309,11 @@ class PlaceFinder:
 
 
 def _on_grid(step: float, origin: float, below: Floats, first: Floats, last: Floats, near: float) -> Floats:
-    """Return, for each cell, the grid value that is nearest to ``near``.
+    """Return, for each cell, the allowed grid value that is nearest to ``near``.
 
-    A cell contains the values above ``below`` from ``first`` to ``last``. In a tie, the lower value is returned. A cell
-    without grid values gets NaN.
+    The grid values are ``origin + k * step`` for whole numbers ``k``. The allowed values of a cell lie between ``first`` and
+    ``last``, and above ``below``. If two grid values are equally near, the lower one is returned. A cell without an allowed
+    grid value gets NaN.
     """
     with np.errstate(invalid="ignore"):
         nearest = np.floor((np.minimum(np.maximum(near, first), last) - origin) / step)

@@ -1,7 +1,8 @@
 """Rules between columns as linear constraints of a program: MaxChanges, sums and implications.
 
-A place is a value that a column or one-hot group (unit) can take. In the program, each place has an indicator, which is 1 if
-the unit takes this value. So every rule is a linear constraint on these indicators. A constraint is also called a row.
+In the program, every possible value of a column or one-hot group has an indicator, which is 1 if this value is chosen. So
+every rule is a linear constraint on these indicators. In the code, a column or one-hot group is called a unit, a possible
+value is called a place, and a constraint is called a row.
 """
 
 from __future__ import annotations
@@ -28,14 +29,15 @@ ROOM = 1e-4
 class SumRow(NamedTuple):
     """The constraint ``values @ places + relief * extra <= most`` for a rule on a sum.
 
-    ``places`` are the indicators of the places. ``extra`` is a variable that relaxes the constraint if the row breaks the
-    rule before any change. ``extra`` can be 1 only if all units in ``stays`` keep their current values, otherwise it is 0.
+    ``places`` has one indicator per possible value of each column, which is 1 if this value is chosen. ``extra`` is a
+    variable that relaxes the constraint if the row breaks the rule before any change. ``extra`` can be 1 only if all columns
+    and one-hot groups in ``stays`` keep their current values. Otherwise it is 0.
     """
 
     values: Floats
     most: float
     relief: float = 0.0
-    stays: tuple[int, ...] = ()  # units; without any, the row has no extra column
+    stays: tuple[int, ...] = ()  # columns and groups; if empty, the constraint has no extra variable
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,8 @@ class RulesBetween:
     def rows(self, places: Places) -> tuple[csr_array, csr_array, Floats]:
         """Return all rules as constraints ``matrix @ places + others @ extra <= most``.
 
-        Returns ``matrix``, ``others`` and ``most``. ``places`` has one indicator per place (a value that a column can
-        take), which is 1 if the column has this value. ``extra`` holds variables that relax constraints on sums.
+        Returns ``matrix``, ``others`` and ``most``. In the formula, ``places`` has one indicator per possible value of each
+        column, which is 1 if this value is chosen. ``extra`` holds the variables that relax constraints on sums.
         """
         is_move = np.ones(len(places.cost))
         is_move[places.own] = 0.0
@@ -118,7 +120,7 @@ class RulesBetween:
             own = nothing.copy()
             if row.stays:
                 own[column] = row.relief
-                for u in row.stays:  # the extra column is at most the indicator that the unit stays
+                for u in row.stays:  # the extra variable is at most the indicator of the current value
                     at, one = np.zeros(len(places.cost)), nothing.copy()
                     at[places.own[u]], one[column] = -1.0, 1.0
                     lines.append((at, one, 0.0))
@@ -130,17 +132,18 @@ class RulesBetween:
 
 
 def _goes(before: float, after: float, rises: bool) -> bool:
-    """Return True if a value rises or, with ``rises=False``, if it falls.
+    """Return True if a value changes in the given direction.
 
-    The result is False if ``before`` or ``after`` is missing.
+    ``rises`` is True for a rise, and False for a fall. The result is False if ``before`` or ``after`` is missing.
     """
     return bool(after > before if rises else after < before)
 
 
 def _moving(places: Places, j: int, rises: bool) -> Floats:
-    """Mark the values (places) of column ``j`` that are above its current value.
+    """Mark the possible values of column ``j`` that are above its current value.
 
-    These places get 1, all others 0. If ``rises`` is False, values below the current one are marked instead.
+    Returns one number per possible value of all columns: 1 for the marked values, 0 for all others. If ``rises`` is False,
+    the values below the current one are marked instead.
     """
     found = np.zeros(len(places.cost))
     value, span = places.held(j)
@@ -153,9 +156,9 @@ def _moving(places: Places, j: int, rises: bool) -> Floats:
 def _sum_row(rule: LinearRule, places: Places) -> SumRow | None:
     """Build the constraint for one rule on a sum; None if no change can break the rule.
 
-    The rule applies if one of its columns changes and none of them is missing. If the unchanged row satisfies the rule, the
-    constraint always applies. If the unchanged row breaks the rule, an extra variable relaxes the constraint as long as
-    no column of the rule changes. A missing value lifts the constraint until the value is filled in.
+    The rule applies if one of its columns changes and none of their values is missing. If the unchanged row satisfies the
+    rule, the constraint always applies. If the unchanged row breaks the rule, an extra variable relaxes the constraint as
+    long as no column of the rule changes. The constraint is also relaxed while one of the values is missing.
     """
     values, own_sum, largest = np.zeros(len(places.cost)), 0.0, 0.0
     units, missing = [], []

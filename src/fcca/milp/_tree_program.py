@@ -1,17 +1,22 @@
 """The counterfactual of a tree ensemble as a mixed-integer program, without big-M constraints.
 
-A unit is a column or a one-hot group, and its places are the values that it can take (see ``_places.py``). The places of a
-number are ordered. Between two neighbours there is a step with one binary variable: 1 if the number has changed at least
-that far from its current place. For categories and groups, every place except the current one has a binary variable, which
-is also called a step. The indicator of a place is 1 if the unit is at the place. It is a sum of these variables, with
-signs, and a constant. The indicator of an interval of places is also such a sum, with one or two terms.
+The module ``_places`` lists the possible values of each column or one-hot group of a row. The program chooses one of them
+for each column or group. Its binary variables are called steps. The possible values of a number are sorted, and there is one
+step between two neighbouring values. This step is 1 if the number changes at least that far from its current value. For
+categories and groups, there is one step for every possible value except the current one.
+
+Every possible value has an indicator, which is 1 if this value is chosen. The indicator is a signed sum of steps, plus a
+constant. The indicator of an interval of values is also such a sum, with one or two steps.
 
 Every leaf that the row can reach has one variable, which is 1 if the row is in the leaf. This variable may be continuous,
-because the places determine it. For each tree and each set of places that bounds some of its leaves, there is one
-constraint: the leaves inside the set can be entered only if the unit is in the set. For ordered places, the sets are the
-places after a test of the tree and those before it. A constraint also contains leaves that other tests of the same unit
-separate. That makes the relaxation tighter than one constraint per test. In the code, constraints are called rows, and
-variables are called columns.
+because the chosen values determine it. Its constraints use sets of possible values of one column or group. For a number,
+such a set contains the values above a threshold of the tree, or those below it. For each tree and set, there is one
+constraint: the tree's leaves inside the set can be reached only if the chosen value is in the set. One constraint covers all
+leaves inside the set, even if other tests of the same column separate them. This makes the relaxation tighter than one
+constraint per test.
+
+Names in the code: a unit is a column or a one-hot group, and a place is a possible value of a unit. Constraints are called
+rows, and variables are called columns.
 """
 
 from __future__ import annotations
@@ -34,14 +39,14 @@ Longs = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
 ROWS_AT_ONCE = 4096  # rows scored at once, to keep the table of leaves small
-ENTRIES_AT_ONCE = 4_000_000  # leaves times places in one table of floats
-MOST_ENTRIES = 200_000_000  # leaves times places; larger programs are hopeless for any solver
+ENTRIES_AT_ONCE = 4_000_000  # leaves times possible values, in one table of floats
+MOST_ENTRIES = 200_000_000  # leaves times possible values; larger programs are hopeless for any solver
 
 
 class Trees:
-    """The trees of a model, evaluated with values instead of cells.
+    """The trees of a model, evaluated on the values of a row.
 
-    So the results do not depend on the conversion of values to cells in the C++ core.
+    The C++ core evaluates trees on the indices of cells. So the results here do not depend on how the core finds the cells.
     """
 
     def __init__(self, model: TreeEnsemble) -> None:
@@ -91,9 +96,10 @@ class Trees:
         return scores
 
     def reach(self, places: Places) -> Reach | None:
-        """Find the leaves that a row can reach with the given values (places).
+        """Find the leaves that a row can reach.
 
-        Returns None if there are too many leaves and places for a program.
+        ``places`` holds the values that the columns of the row can take. Returns None if a program with all leaves and
+        values would be too large.
         """
         if np.count_nonzero(~self.is_inner) * int(places.first[-1]) > MOST_ENTRIES:
             return None
@@ -119,7 +125,7 @@ class Trees:
     def _children(self, node: Longs, mask: Booleans, j: int, places: Places) -> tuple[Longs, Booleans]:
         """Return the reachable children of nodes that test feature ``j``.
 
-        Each child has a mask of the places at which the row reaches it.
+        Each child has a mask of the possible values with which the row reaches it.
         """
         value, span = places.held(j)
         left = self.goes_left(node[:, None], value[None, :])
@@ -137,38 +143,35 @@ class Trees:
 
 @dataclass(frozen=True)
 class Reach:
-    """The leaves that a row can reach, and the values that lead to them.
-
-    The values that the columns of the row can take are called places (see ``_places.py``).
-    """
+    """The leaves that a row can reach, and the values that lead to them."""
 
     places: Places
     leaf: Longs
     tree: Longs
-    mask: Booleans  # (leaves, places): a point is in a leaf if the places of all units are True in its line
+    mask: Booleans  # (leaves, possible values): a row is in a leaf if all of its values are True in the line of the leaf
 
     def among(self, wanted: Booleans) -> Reach:
-        """Keep only some of the values that columns can take (places).
+        """Return a copy with only some of the values that columns can take.
 
-        ``wanted`` is a mask of places. Leaves that the row cannot reach at these places are dropped.
+        ``wanted`` is a mask of the possible values. Leaves that the row cannot reach with these values are dropped.
         """
         mask, first = self.mask[:, wanted], self.places.among(wanted).first
         reached = np.logical_or.reduceat(mask, first[:-1], axis=1).all(axis=1) if mask.shape[1] else np.ones(len(mask), bool)
         return Reach(self.places.among(wanted), self.leaf[reached], self.tree[reached], mask[reached])
 
     def up_to(self, cost: float) -> Reach:
-        """Keep only the values (places) whose change costs at most ``cost``."""
+        """Return a copy with only the values that cost at most ``cost`` to change to."""
         return self.among(self.places.cost <= cost)
 
     def of_trees(self, wanted: Booleans) -> Reach:
-        """Keep only some of the leaves. ``wanted`` is a mask of the leaves."""
+        """Return a copy with only some of the leaves. ``wanted`` is a mask of the leaves."""
         return Reach(self.places, self.leaf[wanted], self.tree[wanted], self.mask[wanted])
 
     def without_doubles(self, kept: frozenset[int]) -> Reach:
-        """Keep only the cheapest of the values that lead to the same leaves.
+        """Return a copy in which only the cheapest of equivalent values are left.
 
-        The values that a column or one-hot group (unit) can take are called places. Units with a column in ``kept`` keep
-        all of their places.
+        Two possible values of a column or one-hot group are equivalent if they lead to the same leaves. All values are kept
+        for columns in ``kept``, and for groups with such a column.
         """
         wanted = np.ones(len(self.places.cost), dtype=bool)
         for u, unit in enumerate(self.places.units):
@@ -181,24 +184,25 @@ class Reach:
     def hits(self, chosen: Longs) -> Booleans:
         """Return a mask of the leaves that a changed row is in.
 
-        ``chosen`` holds the index of the value (place) that each column or one-hot group takes.
+        ``chosen`` holds the index of the value that each column or one-hot group takes.
         """
         inside: Booleans = np.all(self.mask[:, chosen], axis=1)
         return inside
 
     def same_leaves(self, chosen: Longs) -> Booleans:
-        """Return a mask of the values (places) that keep a changed row in its leaves.
+        """Return a mask of the possible values that leave a changed row in its leaves.
 
-        ``chosen`` holds the index of the value (place) that each column or one-hot group of this row has.
+        A change to such a value keeps the row in the same leaf of every tree. ``chosen`` holds the index of the value that
+        each column or one-hot group of the row has.
         """
         together: Booleans = np.all(self.mask[self.hits(chosen)], axis=0)
         return together
 
     def after_one_move(self, chosen: Longs, shares: Floats) -> Floats:
-        """Sum the leaf values after one change, for every possible change.
+        """Compute the sum of leaf values after each possible single change.
 
-        A change gives one column or one-hot group (unit) another of the values that it can take (places). ``chosen`` holds
-        the index of the place of each unit before the change. ``shares`` holds the values of all leaves.
+        A single change gives one column or one-hot group another of its possible values. ``chosen`` holds the index of the
+        value that each column or group has before the change. ``shares`` holds the leaf values of all nodes.
         """
         outside = ~self.mask[:, chosen]
         others_inside = (outside.sum(axis=1)[:, None] - outside) == 0
@@ -224,26 +228,26 @@ class TreeProgram:
     """The mixed-integer program for one row and one target class.
 
     It minimizes ``price @ steps``. The variables are the steps, the leaves and the extra variables of rules. All are between
-    0 and 1. The text at the top of this module explains steps and places.
+    0 and 1. The docstring of this module explains steps.
     """
 
     reach: Reach
-    gains: Floats  # (leaves, rivals); gains.T @ leaves >= needed, in units of the score
+    gains: Floats  # (leaves, classes to beat); gains.T @ leaves >= needed, in units of the score
     needed: Floats
     rules: RulesBetween
 
     @cached_property
     def place(self) -> tuple[csr_array, Floats]:
-        """Matrix and constant that compute the indicators of places from steps.
+        """Matrix and constant that compute the indicators of possible values from steps.
 
-        A place is a value that a column can take. The indicators are ``matrix @ steps + constant``. An indicator is 1 if the
-        column has this value.
+        The indicators are ``matrix @ steps + constant``. An indicator is 1 if its value is chosen. Steps are the binary
+        variables of the program.
         """
         return _places_by_steps(self.reach.places.units)
 
     @property
     def n_steps(self) -> int:
-        """Number of steps, which are the binary variables."""
+        """Number of steps, which are the binary variables of the program."""
         return int(self.place[0].shape[1])
 
     @property
@@ -258,18 +262,18 @@ class TreeProgram:
         return price
 
     def chosen(self, taken: Booleans) -> Longs:
-        """Return the index of the place of each column or group, given the steps taken.
+        """Return the index of the chosen value of each column or one-hot group.
 
-        ``taken`` is a mask of the steps, which are the binary variables of the program.
+        ``taken`` is a mask of the steps (the binary variables of the program) that are 1.
         """
         matrix, constant = self.place
         at, first = matrix @ taken.astype(np.float64) + constant, self.reach.places.first
         return np.array([begin + at[begin:end].argmax() for begin, end in pairwise(first.tolist())], dtype=np.int64)
 
     def about_places(self, matrix: csr_array, least: Floats, most: Floats, others: csr_array | None = None) -> ProgramRows:
-        """Convert constraints on places to constraints on the variables.
+        """Convert constraints on chosen values to constraints on the variables.
 
-        A place is a value that a column can take. Its indicator is 1 if the column has this value. ``matrix`` holds the
+        Every possible value of a column has an indicator, which is 1 if the value is chosen. ``matrix`` holds the
         coefficients of the indicators. ``others`` holds the coefficients of the leaves and of the extra variables of rules.
         """
         by_step, constant = self.place
@@ -283,11 +287,11 @@ class TreeProgram:
 
     @cached_property
     def rows(self) -> ProgramRows:
-        """All constraints, except the one that the target class must win."""
+        """All constraints of the program, except that the target class must win."""
         return _stacked(self._at_places(), self._one_leaf_per_tree(), self._leaves_at_places(), self._rules_kept())
 
     def _at_places(self) -> ProgramRows:
-        """Build the constraints that every indicator of a place is at least 0."""
+        """Build the constraints that the indicators of all possible values are at least 0."""
         by_step, constant = self.place
         several = np.flatnonzero(np.diff(by_step.indptr) > 1)
         rest = csr_array((len(several), self.n_leaves + self.rules.n_columns))
@@ -302,9 +306,9 @@ class TreeProgram:
         return ProgramRows(matrix, np.ones(len(trees)), np.ones(len(trees)))
 
     def _leaves_at_places(self) -> ProgramRows:
-        """Build the constraints that tie leaves to places.
+        """Build the constraints between leaves and chosen values.
 
-        A leaf can be entered only if each column or group has a value (place) that leads to the leaf.
+        A leaf can be reached only if the chosen value of each column or one-hot group leads to the leaf.
         """
         places, mask = self.reach.places, self.reach.mask
         set_row, set_place, leaf_row, leaf_column, n_rows = [], [], [], [], 0
@@ -313,7 +317,7 @@ class TreeProgram:
             for u in tested.tolist():
                 inside = mask[leaves, places.span(u)]
                 sets = _bounding_sets(inside, places.units[u].in_order)
-                within = inside.astype(np.float32) @ (~sets).T.astype(np.float32) == 0  # no place of theirs is outside
+                within = inside.astype(np.float32) @ (~sets).T.astype(np.float32) == 0  # no value of theirs is outside
                 row, place = np.nonzero(sets)
                 set_row.append(n_rows + row)
                 set_place.append(places.span(u).start + place)
@@ -332,9 +336,10 @@ class TreeProgram:
         return self.about_places(matrix, np.full(len(most), -np.inf), most, others)
 
     def not_all_of(self, wanted: Booleans, units: Longs) -> ProgramRows:
-        """Build the constraint that at least one of ``units`` is outside its ``wanted`` places.
+        """Build the constraint that excludes all combinations of the values in ``wanted``.
 
-        A unit is a column or one-hot group, and a place is a value that it can take. ``wanted`` is a mask of places.
+        ``wanted`` is a mask of possible values. At least one of the columns and one-hot groups in ``units`` must have a
+        value outside this mask.
         """
         inside = wanted & np.isin(self.reach.places.owner, units)
         least, most = np.array([-np.inf]), np.array([len(units) - 1.0])
@@ -342,10 +347,10 @@ class TreeProgram:
 
 
 def _places_by_steps(units: tuple[Unit, ...]) -> tuple[csr_array, Floats]:
-    """Return the matrix and constant that compute indicators of places from steps.
+    """Return the matrix and constant that compute the indicators of possible values.
 
-    A place is a value that a column or one-hot group (unit) can take. The indicators are ``matrix @ steps + constant``. An
-    indicator is 1 if the unit has this value. The constant is 1 for the current place of a unit, and 0 for its other places.
+    The indicators are ``matrix @ steps + constant``, where ``steps`` are the binary variables of the program. An indicator
+    is 1 if its value is chosen. The constant is 1 for the current value of each column or one-hot group, otherwise 0.
     """
     row, column, value, constant = [], [], [], []
     n_rows = n_columns = 0
@@ -353,8 +358,8 @@ def _places_by_steps(units: tuple[Unit, ...]) -> tuple[csr_array, Floats]:
         n, own = len(unit.cost), unit.own
         place, step = np.arange(n), np.arange(n - 1)
         if unit.in_order:
-            # A unit is above a step if an upward step is taken, or a downward step is not taken. It is at a place if it is
-            # above the step below the place and not above the step above it.
+            # A number is above a step if an upward step is taken, or a downward step is not taken. It has a value if it is
+            # above the step below this value, and not above the step above it.
             sign = np.where(step >= own, 1.0, -1.0)
             entries = [(step + 1, step, sign), (step, step, -sign)]
         else:
@@ -372,21 +377,22 @@ def _places_by_steps(units: tuple[Unit, ...]) -> tuple[csr_array, Floats]:
 
 
 def _alike(mask: Booleans, in_order: bool) -> Longs:
-    """Group the values (places) of a column or one-hot group by the leaves they lead to.
+    """Group the possible values that lead to the same leaves.
 
-    Return the group of each place, as a whole number. Places in the same group lead to the same leaves. ``mask`` is True
-    where a leaf (row) can be reached at a place (column). ``in_order`` is True for the places of a number.
+    The values are those of one column or one-hot group of columns. Returns the number of each value's group. ``mask`` has
+    one line per leaf, which is True for the values that lead to the leaf. ``in_order`` is True for a numeric column.
     """
-    if in_order:  # then equal places are neighbours
+    if in_order:  # then values that lead to the same leaves are neighbours
         return np.append(0, np.cumsum((mask[:, 1:] != mask[:, :-1]).any(axis=0)))
     return np.unique(mask, axis=1, return_inverse=True)[1].ravel()
 
 
 def _bounding_sets(inside: Booleans, in_order: bool) -> Booleans:
-    """Return the sets of values (places) that bound the leaves of a tree.
+    """Return sets of values whose intersections describe the leaves of a tree.
 
-    ``inside`` is True where a leaf (row) can be reached at a place (column). ``in_order`` is True for the places of a
-    number. Each returned set is a mask of the places. The places of each leaf are an intersection of these sets.
+    The values are the possible values of one column or one-hot group. ``inside`` has one line per leaf, which is True for
+    the values that lead to the leaf. ``in_order`` is True for a numeric column. Each returned set is a mask of the values.
+    For each leaf, the values that lead to it are an intersection of such sets.
     """
     if not in_order:
         sets = np.unique(inside, axis=0)
