@@ -416,9 +416,9 @@ def _stacked(*parts: ProgramRows) -> ProgramRows:
 
 
 def program_for(trees: Trees, reach: Reach, weights: Floats, needed: Floats, rules: RulesBetween) -> TreeProgram | None:
-    """Build the program with the goal ``weights @ scores >= needed``.
+    """Build the mixed-integer program whose goal is ``weights @ scores >= needed``.
 
-    Returns None if even the leaves with the best values do not meet the goal, or if no change affects the goal.
+    Returns None if the most favourable leaf of every tree is not enough for the goal, or if no change affects the goal.
     """
     gains = trees.shares[reach.leaf] @ weights.T
     first = np.searchsorted(reach.tree, np.arange(len(trees.model.roots)))

@@ -1,15 +1,16 @@
-"""Counterfactuals of tree ensembles by mixed-integer programs, without the core.
+"""Counterfactuals of tree ensembles by mixed-integer programs, without the C++ core.
 
-HiGHS has absolute tolerances of 1e-6: for violated constraints, for integers and for the gap at which it stops. So
-constraints and objective are scaled up. That alone proves nothing. Therefore every solution of HiGHS is rounded: each column
-or one-hot group gets one of the values that it can take (places, see ``_places.py``). The score, the cost and the rules of
-the rounded solution are recomputed in float64. Then this solution is forbidden by an additional constraint, and HiGHS runs
-again, until its lower bound reaches the cheapest solution found. Similar solutions are forbidden together:
+The solver HiGHS has absolute tolerances of 1e-6: for violated constraints, for integers and for the gap at which it stops.
+So constraints and objective are scaled up. This makes errors smaller, but does not rule them out. Therefore every solution
+of HiGHS is rounded: each column or one-hot group gets one of the values that it can take (places, see ``_places.py``). The
+score, the cost and the rules of the rounded solution are checked in float64. Then an additional constraint forbids this
+solution, and HiGHS runs again, until its lower bound reaches the cost of the cheapest solution found. Similar solutions are
+forbidden together:
 
 - if the solution misses the margin: all solutions in the same leaves, because they have the same score;
 - if it breaks a rule: all solutions with the same values in the columns of that rule;
-- otherwise: all solutions in the same leaves with the same values in columns of rules between columns. The cheapest of
-  them is kept.
+- otherwise: all solutions in the same leaves that also have the same values in all columns of multi-column rules. The
+  cheapest of them is kept.
 
 At the end, all forbidden solutions have been checked, and the cheapest valid one is known. No other solution costs less than
 the lower bound. So the cheapest solution found is proven optimal.
@@ -63,7 +64,10 @@ class TreeAim:
             self.boundary = float(np.clip(model.boundary, -BEYOND_ANY_SCORE, BEYOND_ANY_SCORE))
 
     def leads(self, scores: Floats) -> Floats:
-        """Compute the lead of the class over its strongest rival, per row."""
+        """Compute how far the score of the class exceeds the largest other score, per row.
+
+        A model with a single score is compared with its boundary instead.
+        """
         if scores.shape[1] == 1:
             only: Floats = self.weights[0, 0] * (scores[:, 0] - self.boundary)
             return only
@@ -98,7 +102,10 @@ class TreeSearch:
         return None if reach is None else reach.without_doubles(self.rules.columns)
 
     def solve(self, reach: Reach, own_class: int, target: int, margin: float, deadline: float) -> Outcome:
-        """Find the cheapest change to the target class; -1 stands for any other class."""
+        """Find the cheapest change of a row after which the model predicts ``target``.
+
+        A target of -1 stands for any class other than ``own_class``.
+        """
         scores = self.trees.scores(reach.places.x0[None, :])[0]
         return cheapest_class(
             scores,
@@ -135,7 +142,7 @@ class TreeSearch:
     # --- solutions of HiGHS -----------------------------------------------------------------------------------------------
 
     def _improve(self, best: Outcome, program: TreeProgram, aim: TreeAim, deadline: float) -> None:
-        """Run HiGHS repeatedly, until its lower bound reaches the cheapest solution found.
+        """Run HiGHS repeatedly, until its lower bound reaches the cost of the best solution.
 
         Updates ``best`` with the bound, and with every cheaper solution.
         """
@@ -161,8 +168,8 @@ class TreeSearch:
         """Check a solution of HiGHS, and all solutions that are similar to it.
 
         The text at the top of this module says which solutions are similar. ``chosen`` holds the index of the value (place)
-        that each column or one-hot group takes. Returns the cheapest valid solution among them, or None, and a constraint
-        that forbids all of them.
+        that each column or one-hot group takes. The first result is the cheapest valid one of these solutions, or None if
+        none is valid. The second result is a constraint that forbids all of them.
         """
         places, alike = program.reach.places, program.reach.same_leaves(chosen)
         row = places.row(chosen)
@@ -192,7 +199,7 @@ class TreeSearch:
     def _greedy(self, aim: TreeAim, reach: Reach, deadline: float) -> Longs | None:
         """Find a valid solution by greedy changes; None if that fails.
 
-        Each step makes the change with the largest gain of the score per additional cost.
+        Each step makes the change with the best ratio of score gain to additional cost.
         """
         places, shares = reach.places, self.trees.shares
         if not places.units:
@@ -215,10 +222,9 @@ class TreeSearch:
         return self._pulled_back(aim, places, chosen)
 
     def _pulled_back(self, aim: TreeAim, places: Places, chosen: Longs) -> Longs:
-        """Reduce the cost of a valid solution, one changed unit at a time.
+        """Reduce the cost of a valid solution, one changed column or one-hot group at a time.
 
-        A unit is a column or a one-hot group. It gets the cheapest value with which the row still meets the goal and obeys
-        the rules.
+        Each of them gets the cheapest value with which the row still meets the goal and obeys the rules.
         """
         chosen = chosen.copy()
         for u in np.flatnonzero(chosen != places.own):
@@ -300,7 +306,8 @@ def solve_milp(
     ----------
     model : TreeEnsemble
     cells : Cells
-        The cells between the cuts of the model and of the rules. They must have observed the training rows.
+        The cells between the cuts of the model and of the rules. Their method ``observe`` must have been called
+        with the training rows.
     rows : ndarray of shape (n_rows, n_features)
         A table that contains the rows to change. A missing value is NaN, also in a column of categories.
     points : ndarray of shape (n_points,)
@@ -314,7 +321,7 @@ def solve_milp(
     limits : Limits, optional
         Rules, compiled for the rows to change.
     training : TrainingValues, optional
-        Values of the training rows. Needed if missing numbers may be filled in, or if there are one-hot groups.
+        Values of the training rows. Required if missing numbers may be filled in, or if there are one-hot groups.
     time_limit, time_limit_per_row : float
         Seconds for all rows together, and for each row.
     progress : callable or None
@@ -323,8 +330,8 @@ def solve_milp(
     Returns
     -------
     Answers
-        The results of all rows. The cut of a changed number is the last one that it crosses. It is NaN for categories,
-        filled-in values and one-hot groups.
+        The results of all rows. For a changed number, they contain the last cut that it crosses. This cut is NaN for
+        categories, filled-in values and one-hot groups.
     """
     lambdas = (lambda0, lambda1, lambda2)
     finder = PlaceFinder(cells, lambdas, Limits() if limits is None else limits, training or TrainingValues())

@@ -100,7 +100,7 @@ class CodedColumn(OpenColumn):
                 )
         elif not positional and not all(isinstance(label, Real) for label in labels):
             raise InvalidInputError(
-                f"The model stores the categories of column {name} as whole numbers only. Give the column as these numbers "
+                f"The model stores the categories of column {name} as whole numbers only. Pass the column as these numbers "
                 "or, for XGBoost, as pandas' category dtype with the categories in the order of the training data."
             )
         native = range(len(labels)) if positional else [int(label) for label in labels]
@@ -255,7 +255,7 @@ def labelled(model: AnyModel, X: Any) -> AnyModel:
 
 
 def aligned(models: Sequence[TreeEnsemble]) -> tuple[list[TreeEnsemble], Columns | None]:
-    """Give several models the same category codes, to join their trees.
+    """Give several models the same category codes, so that their trees can be joined.
 
     Returns
     -------
@@ -304,7 +304,7 @@ def aligned(models: Sequence[TreeEnsemble]) -> tuple[list[TreeEnsemble], Columns
 
 
 def named_columns(estimator: Any, n: int, *, missing: bool) -> Columns | None:
-    """Return ``n`` numeric columns with the names known to a classifier.
+    """Describe ``n`` numeric columns, with the column names that a classifier stores.
 
     ``missing`` tells whether values may be missing. Return None if there are no names and ``missing`` is False.
     """

@@ -144,7 +144,7 @@ class Softmax(Link):
 
 @dataclass(frozen=True)
 class Share(Link):
-    """Link for scores that are averages over the leaves of trees, or votes.
+    """Link for scores that are averages of leaf values, or votes of trees.
 
     If there is one score per class, the probabilities are the scores divided by their sum.
 
@@ -170,7 +170,7 @@ class Share(Link):
         if self.of_first:
             raise UnsupportedModelError(
                 "The model has a decision threshold for its first class, so the last bit of the second class's probability "
-                "is unknown. Put only one threshold or calibration around the classifier, not two."
+                "is unknown. Wrap the classifier in one threshold or calibration only, not two."
             )
         return np.column_stack([1 - score, score])
 

@@ -242,7 +242,7 @@ class TreeEnsemble(Model, Nodes):
     def shares(self) -> Floats:
         """Compute what each leaf adds to the scores, after all divisions.
 
-        The scores of a row are ``base / divisor`` plus the results for the leaves that the row reaches, one per tree.
+        A row reaches one leaf per tree. Its scores are ``base / divisor`` plus the amounts of these leaves.
         """
         share = np.full(len(self.roots), 1.0 / self.divisor)
         if self.parts:

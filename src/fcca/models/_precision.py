@@ -18,9 +18,9 @@ def largest_float64_below_float32_cut(threshold: Floats) -> Floats:
     """Find the largest float64 ``x`` with ``float32(x) <= threshold``, for each threshold.
 
     The cast rounds ``x`` to the nearest float32. So ``x`` may lie above the threshold, up to the midpoint between two
-    neighbouring float32 numbers. The midpoint itself is rounded to the neighbour whose last bit is 0. Above the largest
-    float32, the next number counts as ``2**128``. Cuts at the largest float32 and at infinity are supported: libraries use
-    them to separate missing values.
+    neighbouring float32 numbers. The midpoint itself is rounded to the neighbour whose last bit is 0. The upper neighbour of
+    the largest float32 is taken to be ``2**128``. Cuts at the largest float32 and at infinity are supported, because
+    libraries use them to separate missing values.
     """
     with np.errstate(over="ignore"):
         below = threshold.astype(np.float32)
@@ -81,7 +81,7 @@ def last_score_of_first_class(answers_first: Callable[[Floats], NDArray[np.bool_
     Parameters
     ----------
     answers_first : callable
-        Accepts an array of scores, and returns True for each score that leads to the first class.
+        Accepts an array of scores, and returns True for each score for which the first class is predicted.
     """
     with np.errstate(over="ignore", under="ignore"):
         return float(largest_passing(answers_first, 1)[0])

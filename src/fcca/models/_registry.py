@@ -49,7 +49,7 @@ class Reader:
     is_around: bool = False
 
     def function(self, verb: str) -> Any:
-        """Import the module, and return one of its functions for the class.
+        """Import the module of this reader, and return one of its functions.
 
         ``verb`` is "read", "check" or "weights". Return None if the module has no such function.
         """
@@ -144,7 +144,7 @@ def unwrapped(estimator: Any) -> Any:
 
 
 def check_supported(estimator: Any) -> None:
-    """Check that a classifier is supported, fitted or not.
+    """Check that a fitted or unfitted classifier is supported.
 
     A supported classifier can be converted by :func:`read_model` after fitting. For all others, raise an
     UnsupportedModelError.
@@ -161,7 +161,7 @@ def check_supported(estimator: Any) -> None:
 
 
 def is_linear(estimator: Any) -> bool:
-    """Return True for a linear classifier, fitted or not.
+    """Return True if a fitted or unfitted classifier is linear.
 
     The classifier may be inside a Pipeline or another wrapper.
     """
@@ -194,8 +194,8 @@ def weight_parameters(estimator: Any, weight: Any) -> dict[str, Any]:
         return found
     if not has_fit_parameter(estimator, "sample_weight"):
         raise UnsupportedModelError(
-            f"{type(estimator).__name__} does not support sample_weight. Fit without weights, or fit it yourself and wrap "
-            "it in a FrozenEstimator."
+            f"{type(estimator).__name__} does not support sample_weight. Fit without weights, or fit the classifier "
+            "yourself and wrap it in a FrozenEstimator."
         )
     return {"sample_weight": weight}
 

@@ -1,8 +1,9 @@
 """Plots of fitted estimators, in the style of scikit-learn's Displays.
 
 A class method such as ``TreeDisplay.from_estimator(…)`` computes the data of a plot and draws it. It returns a Display,
-which keeps the data, so ``.plot(ax=…)`` can draw it again on other axes. ``ax_`` and ``figure_`` are the axes and the figure
-of the last drawing. Plots need matplotlib, which is imported on the first drawing: ``pip install "fcca[plots]"``.
+which keeps the data, so ``.plot(ax=…)`` can draw the plot again on other axes. ``ax_`` and ``figure_`` are the axes and the
+figure of the last drawing. Plotting requires matplotlib, which is imported on the first drawing. It can be installed with
+``pip install "fcca[plots]"``.
 """
 
 # One line per plot. ``__all__`` and the API page are made from these imports.

@@ -26,7 +26,7 @@ def room_of(ax: Any) -> tuple[float, float]:
 
 
 def fitting(room: float, around: float, line: float = 1.25 * 8.0) -> int:
-    """Return how many lines of text fit into a height, at least 1.
+    """Return how many lines of text fit into a height; the result is at least 1.
 
     All sizes are in points.
 
@@ -35,7 +35,7 @@ def fitting(room: float, around: float, line: float = 1.25 * 8.0) -> int:
     room : float
         The whole height.
     around : float
-        The part of the height that other things need.
+        The part of the height that is reserved for other elements.
     line : float
         Height of a line of text.
     """

@@ -87,7 +87,7 @@ def require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise ImportError('Plots need matplotlib, which is not installed: pip install "fcca[plots]"') from error
+        raise ImportError('Plotting requires matplotlib, which is not installed: pip install "fcca[plots]"') from error
 
 
 def _figure_and_axes(ax: Any, width: float, height: float) -> tuple[Any, Any]:

@@ -33,8 +33,8 @@ SLACK = 1e-12
 class FrontierDisplay(Display):
     """Curve of the smallest inconsistency for each number of thresholds.
 
-    The inconsistency is the smallest share of rows that any classifier on the chosen thresholds gets wrong. Two simpler ways
-    to choose thresholds are drawn for comparison: the most frequent thresholds, and a greedy choice. Filled points are
+    The inconsistency is the share of rows that even the best classifier on the chosen thresholds gets wrong. Two simpler
+    ways to choose thresholds are drawn for comparison: the most frequent thresholds, and a greedy choice. Filled points are
     proven optimal. For hollow points, the optimum lies in the band below the point. It is recommended to use
     :meth:`from_frontier`.
 

@@ -171,7 +171,7 @@ class GranularityDisplay(Display):
             return None
         line = self.path[(self.path["lambda0"] == self.chosen["lambda0"]) & (self.path["Q"] == self.chosen["Q"])]
         if len(line) == 0:
-            raise InvalidInputError(f"The path has no row with {self.chosen}. Give lambda0 and Q of one of its rows.")
+            raise InvalidInputError(f"The path has no row with {self.chosen}. Pass lambda0 and Q of one of its rows.")
         return line
 
     def _legend(self, ax: Any, handles: list[Any], costs: list[float]) -> None:
@@ -194,7 +194,8 @@ def _check(path: Any) -> None:
 def _ticks(Q: pd.Series[Any], apart: float) -> tuple[list[float], list[str]]:
     """Return the ticks of the horizontal axis and their labels, one per granularity.
 
-    A tick has no label if its distance to the next label is less than ``apart``, as a share of the axis.
+    A tick gets no label if it is too close to the next label. ``apart`` is the minimum distance between two labels, as a
+    fraction of the axis.
     """
     levels = sorted(Q.unique().tolist())
     width = max(levels[-1] - levels[0], 1e-9)

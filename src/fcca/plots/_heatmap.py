@@ -36,9 +36,9 @@ class ThresholdHeatmapDisplay(Display):
     """Heat map of thresholds, coloured by how often counterfactuals cross them.
 
     Each column of the table has a row in the chart, from its smallest to its largest value. A mark shows where a threshold
-    lies. A column of categories has one box per category, coloured by how often conditions on sets with this category are
-    crossed. A condition on missing values has a box to the right of the range. It is recommended to use
-    :meth:`from_estimator`.
+    lies. A column of categories has one box per category. Its colour shows how often counterfactuals cross conditions on
+    sets that contain this category. A condition on missing values has a box to the right of the range. It is recommended to
+    use :meth:`from_estimator`.
 
     Parameters
     ----------

@@ -73,9 +73,9 @@ def ranges(estimator: Any, X: Any) -> tuple[Floats, Floats]:
 
 
 def in_share_of_range(value: Any, low: Any, high: Any) -> Any:
-    """Return where values lie between ``low`` and ``high``, as a share from 0 to 1.
+    """Return the relative positions of values between ``low`` and ``high``, from 0 to 1.
 
-    If ``low`` equals ``high``, the share is 0.5.
+    If ``low`` equals ``high``, the position is 0.5.
     """
     width = np.asarray(high, dtype=float) - low
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

@@ -36,7 +36,7 @@ def number(x: float) -> str:
 def percent(share: float) -> str:
     """Format a share as a whole percentage.
 
-    Never rounds to 0 % or 100 %.
+    A share between 0 and 1 is never rounded to 0 % or 100 %.
     """
     if 0 < share < 0.005:
         return "< 1 %"

@@ -191,7 +191,7 @@ class DecisionRegionsDisplay(Display):
         classifier = fitted_classifier(estimator)
         if classifier.n_features_in_ != 2:
             raise InvalidInputError(
-                f"Decision regions need a classifier with exactly two columns, but this one was fitted on "
+                "Decision regions require a classifier fitted on exactly two columns, but this one was fitted on "
                 f"{classifier.n_features_in_}. Fit a classifier on two columns."
             )
         n_arrows, max_points = whole_number("n_arrows", n_arrows, 0), whole_number("max_points", max_points, 0)
@@ -372,8 +372,8 @@ def _arrows(
 ) -> Floats:
     """Return the start and end of at most ``n`` proven counterfactuals, as positions on both axes.
 
-    If there are more than ``n``, the returned ones are evenly spread over all of them. Row ``i`` of ``table`` is row
-    ``rows[i]`` of the table given to ``fit``.
+    If there are more than ``n``, they are chosen at regular intervals. Row ``i`` of ``table`` is row ``rows[i]`` of the
+    table that was passed to ``fit``.
     """
     proven = np.flatnonzero(found.is_status("optimal"))
     some = found.take(proven[_spread(len(proven), n)])

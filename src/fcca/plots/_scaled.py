@@ -1,6 +1,6 @@
 """Text whose size scales with its axes.
 
-In contrast to the other modules of this package, this one imports matplotlib at once.
+Unlike the other modules of this package, this one imports matplotlib at import time.
 """
 
 from __future__ import annotations

@@ -53,14 +53,14 @@ class LabelledRows:
 
 @dataclass(frozen=True)
 class Quality:
-    """Figures of a tree, CART, the most frequent class and the black box.
+    """Metrics of a tree, CART, the most frequent class and the black box.
 
-    All figures are measured on the same rows: the held-out rows, or the training rows if none are held out.
+    All metrics are measured on the same rows: the held-out rows, or the training rows if none are held out.
 
     Attributes
     ----------
     is_held_out : bool
-        False if the figures were measured on the training rows.
+        False if the metrics were measured on the training rows.
     n_rows : float
         Total weight of the rows.
     classes : sequence
@@ -75,7 +75,7 @@ class Quality:
     cart : Figures or None
         None if CART was not fitted, because the rows are not in memory.
     commonest : Figures
-        Figures of a constant prediction: the most frequent class, with the class shares of the training rows as
+        Metrics of a constant prediction: the most frequent class, with the class shares of the training rows as
         probabilities.
     confusion : ndarray of shape (n_classes, n_classes)
         Total weight of the rows with each label (first index) and each prediction of the tree (second index).
@@ -118,9 +118,9 @@ def is_no_better(figures: Figures, commonest: Figures) -> bool:
     Parameters
     ----------
     figures : Figures
-        Figures of the classifier.
+        Metrics of the classifier.
     commonest : Figures
-        Figures of always predicting the most frequent class.
+        Metrics of a constant prediction, the most frequent class.
     """
     return figures.accuracy <= commonest.accuracy and (figures.auc is None or figures.auc < LEAST_AUC)
 
@@ -136,7 +136,7 @@ class Comparison:
     training : LabelledRows
         The training rows, on which CART is fitted.
     held_out : LabelledRows or None
-        Rows to measure the figures on. With None, the figures are measured on the training rows.
+        Rows on which the metrics are measured. None uses the training rows.
     """
 
     def __init__(self, classifier: FCCAClassifier, training: LabelledRows, held_out: LabelledRows | None) -> None:
@@ -161,7 +161,7 @@ class Comparison:
 
     @cached_property
     def commonest(self) -> Figures:
-        """Figures of always predicting the most frequent class, like a tree with one leaf."""
+        """Metrics of a tree with one leaf, which always predicts the most frequent class."""
         masses = np.bincount(self.codes(self.training.y), weights=self.training.masses, minlength=len(self.classes))
         known = np.flatnonzero(masses)
         share = np.zeros(len(self.classes))
@@ -171,7 +171,7 @@ class Comparison:
 
     @cached_property
     def black_box(self) -> Figures:
-        """Figures of the black box.
+        """Metrics of the black box.
 
         AUC, log-loss and KS are None if the rows are not in memory. The log-loss is None for a black box without
         probabilities.
@@ -211,7 +211,7 @@ class Comparison:
         )
 
     def cart(self, n_leaves: int) -> tuple[int, Figures] | tuple[None, None]:
-        """Return the number of leaves and the figures of CART.
+        """Return the number of leaves and the metrics of CART.
 
         CART has at most ``n_leaves`` leaves. Both results are None if the rows are not in memory.
         """

@@ -16,7 +16,7 @@ LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class Figures:
-    """Metrics of a classifier, called figures, measured on labelled rows.
+    """Metrics of a classifier, measured on labelled rows.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Figures:
 def figures_of(
     label: Codes, prediction: Codes, score: Floats | None, weight: Floats, *, is_probability: bool = True
 ) -> Figures:
-    """Compute the figures of a classifier from its predictions and scores.
+    """Compute the metrics of a classifier from its predictions and scores.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ def verdict_sentence(quality: Quality) -> str:
 
 
 def advice_sentence(tree: TriedTree, setting: str | None = None) -> str:
-    """Return a sentence about a better setting and the figures of its tree.
+    """Return a sentence about a better setting and the metrics of its tree.
 
     Parameters
     ----------

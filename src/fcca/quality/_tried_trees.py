@@ -39,9 +39,9 @@ class TriedTree:
     leaves : int
         Number of leaves of this tree.
     figures, before : Figures
-        Figures of this tree, and of the fitted tree.
+        Metrics of this tree, and of the fitted tree.
     is_held_out : bool
-        False if the figures come from cross-validation on the training rows.
+        False if the metrics come from cross-validation on the training rows.
     """
 
     parameters: dict[str, Any]

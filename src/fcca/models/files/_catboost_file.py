@@ -103,6 +103,6 @@ class _Table:
 
     def _read(self, kind: str, at: int) -> int:
         if at < 0:
-            raise ValueError("a negative position")
+            raise ValueError("it refers to a negative position")
         found: int = struct.unpack_from(kind, self._content, at)[0]
         return found

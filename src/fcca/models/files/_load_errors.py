@@ -14,7 +14,7 @@ from fcca.exceptions import FCCAError, InvalidInputError
 def damage_as_invalid_input(path: Path, what: str) -> Iterator[None]:
     """Convert errors in a ``with`` block into an InvalidInputError.
 
-    Objects from a damaged file can raise exceptions of any type, which no library documents. So every exception means that
+    Objects from a damaged file can raise exceptions of any type, and no library lists them. So every exception means that
     the file cannot be used. Only a MemoryError and the errors of fcca are raised unchanged.
 
     Parameters

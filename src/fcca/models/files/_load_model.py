@@ -65,8 +65,8 @@ def load_model(path: str | Path, *, trusted: bool = False) -> Any:
     ------
     InvalidInputError
         For a file that is missing, empty, too large, compressed, damaged or of an unknown format. For a directory, device or
-        pipe. For a file without a classifier, a pickle, or a skops file with untrusted types. For a file that crashes the
-        child process, or exceeds its limits of time and memory.
+        pipe. For a pickle, for a file without a classifier, and for a skops file with untrusted types. For a file that
+        crashes the child process, or exceeds its limits of time and memory.
     UnsupportedModelError
         For a booster that is not a classifier, or if the library of the file is not installed.
 
@@ -167,7 +167,7 @@ def check_not_pickled(path: Path, content: bytes, instead: str) -> None:
     content : bytes
         The content of the file.
     instead : str
-        Python code that saves the object in a format without code. The error message recommends it.
+        Python code that saves the object in a format that cannot contain code. The error message recommends it.
     """
     advice = f"If you trust the file, load it yourself and save it in a format without code: {instead}."
     # Pickles of protocol 2 and later begin with the opcode PROTO.

@@ -50,7 +50,7 @@ def objects_in(model: Any) -> Iterator[Any]:
 
 
 def _with_columns(model: Any) -> Iterator[tuple[Any, int]]:
-    """Iterate over ``model`` and all objects inside it, with column counts.
+    """Iterate over ``model`` and all objects inside it, each with a column count.
 
     The column count of an object is the ``n_features_in_`` of the nearest estimator around it, or 0.
     """
@@ -123,9 +123,9 @@ def _is_forest(part: Any) -> bool:
 
 
 def _is_boosting(part: Any) -> bool:
-    """Return True if each iteration has one tree per score.
+    """Return True if a GradientBoostingClassifier has consistent trees and initial scores.
 
-    ``part`` is a GradientBoostingClassifier.
+    Each iteration must have one tree per score.
     """
     n_outputs = 1 if len(part.classes_) == 2 else len(part.classes_)
     stages = part.estimators_

@@ -83,7 +83,7 @@ def library_for(path: Path, name: str) -> ModuleType:
 
 def _missing(path: Path, library: str) -> UnsupportedModelError:
     return UnsupportedModelError(
-        f"{path} needs {library}, which is not installed. Install it: pip install 'fcca[{EXTRAS[library]}]'."
+        f"{library} is required for {path}, but it is not installed. Install it: pip install 'fcca[{EXTRAS[library]}]'."
     )
 
 

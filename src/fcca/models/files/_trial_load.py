@@ -66,7 +66,7 @@ def try_in_child(load: Load, path: Path, content: bytes, what: str) -> None:
         The errors of ``load`` in the child process. An InvalidInputError is also raised if the child process crashes
         or exceeds a limit. The limits grow with the size of the file.
     MemoryError
-        If the child process failed, and this process may use less memory than the child process was allowed to.
+        If the child process failed, and the memory limit of this process is lower than that of the child process.
     """
     seconds = LEAST_SECONDS + SECONDS_PER_MEGABYTE * len(content) / 2**20
     memory = LEAST_MEMORY + MEMORY_PER_BYTE * len(content)

@@ -52,8 +52,8 @@ class FittedSteps:
     columns : Columns
         The raw columns, without categories that the classifier does not know.
     values : dict of int to ndarray
-        For each output column of a raw column of categories, its value for each category. For an output column that depends
-        only on whether a number is missing, its value if the number is present.
+        Values of output columns, by position. If the raw column has categories, there is one value per category. If the
+        output column depends only on whether a number is missing, there is one value, for a number that is present.
     at_missing : ndarray
         The value of each output column if the raw value is missing.
     """
@@ -135,9 +135,9 @@ class FittedSteps:
         return out
 
     def _values_of_categories(self, columns: Columns) -> dict[int, NDArray[Any]]:
-        """Compute each output column's value for each category of its raw column.
+        """Compute the values that output columns have for the categories of raw columns.
 
-        For an output column that depends only on whether a number is missing, return its value if the number is present.
+        If an output column depends only on whether a number is missing, return its value for a number that is present.
         """
         sizes = [0 if column.categories is None else len(column.categories) for column in columns]
         codes = np.arange(max([*sizes, 1]), dtype=np.float64)
@@ -151,7 +151,7 @@ class FittedSteps:
         self.sparse = out.sparse
         if self.sparse and self.library == "xgboost":
             raise UnsupportedModelError(
-                "XGBoost treats every 0 of a sparse table as a missing value. Give it a dense table: set "
+                "XGBoost treats every 0 of a sparse table as a missing value. Make the table dense: set "
                 "sparse_output=False in OneHotEncoder and sparse_threshold=0 in ColumnTransformer."
             )
         values = {}
@@ -204,8 +204,9 @@ class FittedSteps:
     def _without_unknown(self, columns: Columns, values: dict[int, NDArray[Any]]) -> tuple[Columns, dict[int, Floats]]:
         """Remove labels that the classifier rejects from the raw columns.
 
-        ``values`` has the value of each output column for each label. A label is rejected if the classifier does not accept
-        one of its values. Return the columns, and the remaining values as codes.
+        ``values`` has the value of each output column for each label. A label is removed if the classifier does not accept
+        the value of an output column for this label. Return the raw columns without these labels, and the remaining values
+        as codes.
         """
         coded = {o: self._codes(o, given) for o, given in values.items()}
         out = []
@@ -222,11 +223,11 @@ class FittedSteps:
         return Columns(tuple(out)), coded
 
     def _at_missing(self, columns: Columns, missing: list[int]) -> list[tuple[list[int], Table]]:
-        """Compute the output columns for missing values in raw columns ``missing``.
+        """Compute the output columns for rows with missing values.
 
-        First, one row with missing values in all of these columns is transformed. If the steps reject it, each half of the
-        columns is tried in the same way. Return the groups of columns that the steps accept, each with the output columns of
-        its row.
+        ``missing`` has the positions of raw columns. First, one row with missing values in all of these columns is
+        transformed. If the steps reject it, each half of the columns is tried in the same way. Return the groups of columns
+        in which the steps accept missing values, each with the output columns of its row.
         """
         row = np.zeros((1, self.n))
         row[0, missing] = np.nan
@@ -242,7 +243,8 @@ class FittedSteps:
     def _with_missing(self, columns: Columns) -> tuple[Columns, Floats]:
         """Find the raw columns in which the pipeline accepts missing values.
 
-        Return the columns with this information, and the value of each output column for a missing raw value.
+        Return the raw columns, with ``missing`` set accordingly, and the value of each output column for a missing raw
+        value.
         """
         values = np.full(len(self.traces), np.nan)
         used = [j for j in range(self.n) if self.outputs[j]]
@@ -330,7 +332,7 @@ def _linear_of_raw_columns(steps_before: FittedSteps) -> LinearModel:
     missing = np.zeros((n, inner.n_outputs))
 
     def contribution(o: int, values: Floats) -> Floats:
-        """Compute what ``values`` of output column ``o`` add to the scores."""
+        """Compute the amount that each value of output column ``o`` adds to the scores."""
         is_missing = np.isnan(values)
         filled = np.where(is_missing, 0.0, values)
         found: Floats = (filled[:, None] - inner.centre[o]) * inner.coef[:, o]

@@ -109,7 +109,7 @@ class RawColumnFacts:
     labels : dict of int to list
         For each raw column, the labels that any encoder knows, in the order of the first encoder.
     required : dict of int to list of sets
-        For each raw column, the known labels of each encoder that rejects all other labels.
+        For each raw column, one set per encoder that rejects unknown labels. The set has the labels that this encoder knows.
     filled : dict of int to list
         For each raw column, the labels that an imputer or a missing indicator treats as missing.
     none_is_missing : set of int
@@ -312,7 +312,7 @@ def _inner_steps(step: Any) -> list[Any]:
 
 
 def check_step(step: Any) -> None:
-    """Check that a step, fitted or not, is supported.
+    """Check that a fitted or unfitted step is supported.
 
     A step is supported if each of its output columns is a function of one input column.
     """
@@ -374,10 +374,11 @@ def step_weights(step: Any, weight: Any, *, routed: bool = True) -> dict[str, An
         return {}
     if not has_fit_parameter(step, "sample_weight"):
         what = "min_frequency and max_categories count" if counted else f"{name} counts"
+        encoder = "OneHotEncoder without min_frequency and max_categories"
         raise UnsupportedModelError(
             f"{name} does not support sample_weight: {what} rows without weights. Use "
-            f"{'OneHotEncoder without these parameters' if 'Encoder' in name else 'StandardScaler or MinMaxScaler'}, "
-            "or fit the pipeline yourself and wrap it in a FrozenEstimator."
+            f"{encoder if 'Encoder' in name else 'StandardScaler or MinMaxScaler'}, or fit the pipeline yourself and wrap "
+            "it in a FrozenEstimator."
         )
     if not routed:
         raise UnsupportedModelError(

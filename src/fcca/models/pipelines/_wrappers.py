@@ -95,7 +95,7 @@ def read_pipeline(pipeline: Any, read_model: Callable[[Any], Model]) -> Model:
 
 
 def check_pipeline(pipeline: Any, check_supported: Callable[[Any], None]) -> None:
-    """Check that every step of a pipeline is supported, fitted or not.
+    """Check that every step of a fitted or unfitted pipeline is supported.
 
     ``check_supported`` checks the classifier, which is the last step.
     """

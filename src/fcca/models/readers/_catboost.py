@@ -262,7 +262,10 @@ def _by_branches(tree: dict[str, Any], splits: dict[Split, int]) -> _Tree:
 
 
 class CatBoostModel(NativeClassifier):
-    """A ``catboost.CatBoost`` as a scikit-learn classifier that predicts the training labels."""
+    """A ``catboost.CatBoost`` as a scikit-learn classifier.
+
+    It predicts class labels as in the training data.
+    """
 
     @property
     def n_features_in_(self) -> int:

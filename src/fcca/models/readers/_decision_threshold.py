@@ -100,8 +100,8 @@ def decide_at(estimator: Any, threshold: float) -> DecidedAt:
     _check_threshold(threshold)
     if not hasattr(estimator, "predict_proba"):
         raise UnsupportedModelError(
-            f"{type(estimator).__name__} has no predict_proba, which a decision threshold needs. Calibrate it first: "
-            "CalibratedClassifierCV(estimator, ensemble=False)."
+            f"{type(estimator).__name__} has no predict_proba, which is required for a decision threshold. Calibrate it "
+            "first: CalibratedClassifierCV(estimator, ensemble=False)."
         )
     if hasattr(estimator, "fit"):
         check_is_fitted(estimator)
@@ -112,8 +112,8 @@ def decide_at(estimator: Any, threshold: float) -> DecidedAt:
 
 def _not_two(n_classes: int) -> UnsupportedModelError:
     return UnsupportedModelError(
-        f"A decision threshold needs two classes, but the classifier has {n_classes}. Leave the threshold out, or fit the "
-        "classifier on one class against all others."
+        f"A decision threshold is only possible for two classes, but the classifier has {n_classes}. Leave the "
+        "threshold out, or fit the classifier on one class against all others."
     )
 
 
@@ -138,7 +138,8 @@ def with_decision_threshold(model: Model, threshold: float) -> Model:
 def _decided(model: Model, method: str, positive: int, threshold: float) -> Model:
     """Return a model with a threshold on a probability or a score.
 
-    It predicts the class ``positive`` if the response, a probability or a score, is at least the threshold.
+    This probability or score of the class ``positive`` is called the response. The model predicts the class if the response
+    is at least the threshold.
 
     Parameters
     ----------
@@ -169,8 +170,8 @@ def _decided(model: Model, method: str, positive: int, threshold: float) -> Mode
 def _decided_by_share(model: Model, positive: int, threshold: float) -> Model:
     if not isinstance(model, TreeEnsemble) or not isinstance(model.link, Share):
         raise UnsupportedModelError(
-            "The classifier has one score for each of its two classes. A decision threshold needs a single score. Fit the "
-            "classifier with an objective for two classes, such as 'binary' in LightGBM or 'Logloss' in CatBoost."
+            "The classifier has one score for each of its two classes, but a decision threshold requires a single score. "
+            "Fit the classifier with an objective for two classes, such as 'binary' in LightGBM or 'Logloss' in CatBoost."
         )
     # Minus the probability of the first class rises with the second class, and rounding does not depend on the sign.
     sign = 1.0 if positive == 1 else -1.0
@@ -228,10 +229,10 @@ def check(estimator: Any) -> None:
 
 
 def weights(estimator: Any, weight: Any) -> dict[str, Any]:
-    """Return no arguments for ``fit``, or raise an error.
+    """Return an empty dictionary: no row weights are passed to ``fit``.
 
     Threshold classifiers do not pass row weights to the inner classifier. An error is raised if the inner classifier would
-    use the weights.
+    have used the weights.
     """
     if not isinstance(estimator, DecidedAt) and weight_parameters(estimator.estimator, weight):
         raise UnsupportedModelError(

@@ -111,13 +111,13 @@ def _is_number(label: str) -> bool:
 
 @dataclass(frozen=True)
 class SpelledColumn(OpenColumn):
-    """A column with numbers as categories, which the classifier keeps as strings.
+    """A column whose categories are numbers that the classifier stores as strings.
 
     For example, both 2 and 2.0 in a table match the category ``"2"``.
     """
 
     def labels_in(self, values: pd.Series[Any], name: str) -> ColumnLabels:
-        """Match the labels in ``values`` with the strings that the classifier keeps."""
+        """Match the labels in ``values`` with the strings that the classifier stores."""
         labels, _ = distinct_labels(values)
         known = {label: position for position, label in enumerate(self.categories or ())}
         spelled = [

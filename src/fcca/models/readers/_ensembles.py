@@ -73,8 +73,8 @@ def _read_averaged(owner: Any, inner: Any) -> TreeEnsemble:
 def _read_votes(owner: Any, inner: Any) -> tuple[TreeEnsemble, NDArray[np.intp]]:
     """Read ``inner``, which must be a single tree.
 
-    Return its model and, for each node, the position of the class that the node would predict as a leaf. If ``inner`` is not
-    a single tree, raise an error that names ``owner``, the ensemble around it.
+    Return its model and, for each node, the position of the class that it would predict if it were a leaf. If ``inner`` is
+    not a single tree, raise an error that names ``owner``, the ensemble around it.
     """
     model = read_part(inner)
     if not isinstance(model, TreeEnsemble) or len(model.roots) != 1 or model.parts or model.single_precision:
@@ -145,9 +145,9 @@ def check_bagging(estimator: Any) -> None:
 
 
 def _bag(model: TreeEnsemble, columns: NDArray[np.integer[Any]], estimator: Any) -> TreeEnsemble:
-    """Extend the model of one bag to all columns and classes.
+    """Extend the model of one classifier inside BaggingClassifier to all columns and classes.
 
-    ``estimator`` is the BaggingClassifier. The classifier of a bag may have been fitted on some columns and
+    ``estimator`` is the BaggingClassifier. The inner classifier may have been fitted on some columns and
     classes only. ``columns`` are the positions of these columns in the table.
     """
     value = np.zeros((len(model.value), len(estimator.classes_)))

@@ -83,8 +83,8 @@ def check(estimator: Any) -> None:
 
 def _refused(estimator: Any, inner: Any, why: str) -> UnsupportedModelError:
     return UnsupportedModelError(
-        f"{type(estimator).__name__} of {type(unwrapped(inner)).__name__} is not supported: {why}. Supported inside it: "
-        "linear models, gradient boosting, AdaBoost, trees and forests with two classes."
+        f"{type(estimator).__name__} of {type(unwrapped(inner)).__name__} is not supported: {why}. Supported inner "
+        "classifiers: linear models, gradient boosting, AdaBoost, trees and forests with two classes."
     )
 
 
@@ -96,7 +96,7 @@ def _one_score(estimator: Any, inner: Any, model: Model) -> Model:
     if model.n_outputs == 1:
         return model
     if not isinstance(model, TreeEnsemble) or not isinstance(model.link, Share) or model.n_outputs != 2:
-        raise _refused(estimator, inner, "it has one score for each of its two classes")
+        raise _refused(estimator, inner, "the inner classifier has one score for each of its two classes")
     return model.of_class(1)
 
 
@@ -114,8 +114,8 @@ def read(estimator: Any) -> Model:
     for inner, label in zip(estimator.estimators_, estimator.classes_[-len(estimator.estimators_) :], strict=True):
         if type(inner).__name__ == "_ConstantPredictor":
             raise UnsupportedModelError(
-                f"All rows that OneVsRestClassifier was fitted on have the class {label!r}, or none of them has it. Fit it "
-                "without this class."
+                f"OneVsRestClassifier could not learn the class {label!r}, because either all of its training rows or none "
+                "of them have this class. Fit it again on rows of at least two classes, without classes that do not occur."
             )
         models.append(_one_score(estimator, inner, read_part(inner)))
     by_probability = not hasattr(estimator.estimators_[0], "decision_function")
@@ -129,7 +129,7 @@ def read(estimator: Any) -> Model:
         return _stacked(estimator, inner, linear, link)
     if len(trees) == len(models):
         return _side_by_side(estimator, inner, trees, link)
-    raise _refused(estimator, inner, "some of its classifiers are linear and some are trees")
+    raise _refused(estimator, inner, "some of the inner classifiers are linear and some are trees")
 
 
 def _of_two(estimator: Any, model: Model, by_probability: bool) -> Model:
@@ -198,12 +198,12 @@ def _side_by_side(estimator: Any, inner: Any, models: Sequence[TreeEnsemble], li
 
 
 def _division(estimator: Any, inner: Any, models: Sequence[TreeEnsemble]) -> tuple[float, tuple[TreeBlock, ...]]:
-    """Return the arguments ``divisor`` and ``parts`` of the joined TreeEnsemble."""
+    """Return ``divisor`` and ``parts`` for the TreeEnsemble that joins ``models``."""
     divisors = {model.divisor for model in models}
     if len(divisors) == 1 and not any(model.parts for model in models):
         return models[0].divisor, ()
     if len(divisors) == 1 and all(model.parts for model in models):
         return models[0].divisor, tuple(part for model in models for part in model.parts)
     if any(model.parts or model.base.any() for model in models):
-        raise _refused(estimator, inner, "its classifiers average their trees in different ways")
+        raise _refused(estimator, inner, "the inner classifiers average their trees in different ways")
     return 1.0, tuple(TreeBlock(len(model.roots), model.divisor, 1.0) for model in models)

@@ -1,8 +1,8 @@
 """Read XGBoost's classifiers and boosters, from the JSON that the library writes.
 
 The library treelite can also read this JSON, but it rounds differently. It computes the logit of the base score in double
-precision, where XGBoost uses single precision. It multiplies the leaves of DART by their weights directly, where XGBoost
-first adds and subtracts the base score.
+precision, whereas XGBoost uses single precision. It multiplies the leaf values of the booster DART by the weights of the
+trees directly. XGBoost first adds and subtracts the base score, which rounds the values.
 """
 
 from __future__ import annotations
@@ -360,7 +360,7 @@ def _read(booster: Any, saved: _SavedXGBoost, classes: NDArray[np.generic]) -> T
     base = _base_margins(saved)
     output = np.repeat(saved.model["tree_info"][: len(trees)], sizes)
     if output.min() < 0 or output.max() >= saved.n_outputs:  # a damaged file: XGBoost would write outside of its arrays
-        raise ValueError(f"a tree belongs to an output outside of the {saved.n_outputs} outputs")
+        raise ValueError(f"a tree adds to an output that does not exist, as there are {saved.n_outputs} outputs")
     weight = None if saved.tree_weights is None else np.repeat(saved.tree_weights[: len(trees)], sizes)[leaf]
     value = np.zeros((len(left), saved.n_outputs))
     value[leaf, output[leaf]] = _leaf_values(number[leaf], base[output[leaf]], weight)
