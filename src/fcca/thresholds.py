@@ -140,8 +140,7 @@ class ThresholdTable:
         """Check that conditions fit their columns; return the category codes of every set."""
         if len(self.kind) != len(self.feature) or len(self.labels) != len(self.feature):
             raise InvalidInputError(
-                "Every condition must have a kind and an entry in labels. The entry is the categories of a set, or None for other "
-                "conditions."
+                "Every condition must have a kind and an entry in labels. The entry is None, or the categories of a set."
             )
         kinds = set(self.kind.tolist())
         if unknown := kinds.difference(KINDS):
