@@ -158,7 +158,7 @@ def margin_effect(
     """
     given = _checked(margins, n_refits, noise, n_noises, y)
     if "margin" in options:
-        raise InvalidInputError("margin_effect has no parameter 'margin'. Give a list of margins as 'margins'.")
+        raise InvalidInputError("margin_effect has no parameter 'margin'. Pass a list of margins as 'margins' instead.")
     first = CounterfactualExplainer(classifier, X, **options)
     table, _ = first.encode_rows(rows)
     if target is not None:
@@ -208,7 +208,7 @@ def _checked(margins: Any, n_refits: Any, noise: Any, n_noises: Any, y: Any) -> 
     if not is_number(noise, at_least=0, at_most=1):
         raise InvalidInputError(f"noise must be a share from 0 to 1, got {noise!r}.")
     if n_refits > 0 and y is None:
-        raise InvalidInputError("y is required to refit the classifier. Give the training labels, or n_refits=0.")
+        raise InvalidInputError("y is required to refit the classifier. Pass the training labels, or n_refits=0.")
     if isinstance(margins, str) or not isinstance(margins, Iterable):
         raise InvalidInputError(f"margins must be a list of numbers or of strings such as '10%', got {margins!r}.")
     given = list(margins)
@@ -267,8 +267,8 @@ def _unfitted(estimator: Any) -> tuple[Any, float | None]:
 def _sample(table: Floats, y: NDArray[Any], columns: Columns, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw a bootstrap sample, and return the positions of its rows.
 
-    A row is added for each class and each category that was not drawn. The sample of a column that may have missing values
-    always has at least one missing and one known value, if the column has both.
+    A row is added for each class and each category that was not drawn. If a column has both missing and other values, the
+    sample has at least one row of each kind.
     """
     drawn = rng.integers(len(table), size=len(table))
     kept = [np.unique(y, return_inverse=True)[1]]
@@ -281,9 +281,9 @@ def _sample(table: Floats, y: NDArray[Any], columns: Columns, rng: np.random.Gen
 
 
 def _agreement(models: list[Any], given: Any, wanted: NDArray[Any]) -> float:
-    """Return the share of predictions of the classifiers ``models`` that are the wanted classes.
+    """Return how often several classifiers predict the wanted classes, as a share of all predictions.
 
-    ``given`` are the changed rows, and ``wanted`` has the class that each of them should be predicted as.
+    ``models`` are the classifiers, and ``given`` are the changed rows. ``wanted`` has the class that each row should get.
     """
     if not models or given is None:
         return float("nan")

@@ -111,7 +111,7 @@ class ThresholdTable:
         object.__setattr__(self, "feature_names", tuple(str(name) for name in self.feature_names))
         if n and not (self.feature.min() >= 0 and self.feature.max() < len(self.feature_names)):
             raise InvalidInputError(
-                f"A column in feature is out of range. There are {len(self.feature_names)} columns, numbered from 0."
+                f"'feature' has a column number out of range. There are {len(self.feature_names)} columns, numbered from 0."
             )
         if self.columns is not None and len(self.columns.columns) != len(self.feature_names):
             raise InvalidInputError(
@@ -140,7 +140,7 @@ class ThresholdTable:
         """Check that conditions fit their columns; return the category codes of every set."""
         if len(self.kind) != len(self.feature) or len(self.labels) != len(self.feature):
             raise InvalidInputError(
-                "Every condition needs a kind and an entry in labels: the categories of a set, or None for other conditions."
+                "Every condition must have a kind and an entry in labels. The entry is None, or the categories of a set."
             )
         kinds = set(self.kind.tolist())
         if unknown := kinds.difference(KINDS):
@@ -199,7 +199,7 @@ class ThresholdTable:
         labels : sequence of (sequence or None), optional
             The categories of the sets. A set may be replaced by its complement, which makes the same split.
         columns : Columns, optional
-            Categories of the columns; needed for sets.
+            Categories of the columns; required if there are sets.
         """
         feature, threshold = np.asarray(feature, dtype=np.int32), np.asarray(threshold, dtype=np.float64)
         names = tuple(feature_names)
@@ -238,7 +238,7 @@ class ThresholdTable:
             ``(column, threshold)`` for ``column > threshold``, ``(column, {category, …})`` for a set of categories, or
             ``(column, None)`` for ``is missing``.
         feature_names : sequence of str, or data frame
-            The names of all columns, or a data frame with these columns. Sets of categories need the data frame.
+            The names of all columns, or a data frame with these columns. The data frame is required for sets of categories.
         """
         columns = feature_names if isinstance(feature_names, Columns) else None
         if hasattr(feature_names, "columns") and columns is None:
@@ -276,7 +276,7 @@ class ThresholdTable:
         return replace(self, feature_names=tuple(feature_names))
 
     def with_neighbours(self, cut: Floats, below: Floats, above: Floats) -> ThresholdTable:
-        """Copy the table with the given cuts and their neighbouring training values."""
+        """Copy the table with new values of ``cut``, ``below`` and ``above``."""
         return replace(self, cut=cut, below=below, above=above)
 
     # --- use ----------------------------------------------------------------------------------------------------------
@@ -437,7 +437,7 @@ class ThresholdTable:
 def _categories(columns: Columns | None, feature: int) -> tuple[Any, ...] | None:
     if columns is None:
         raise InvalidInputError(
-            "A set of categories needs the categories of its column. Give the data frame instead of the column names."
+            "The categories of the columns are required for sets. Pass a data frame instead of the column names."
         )
     return columns.columns[feature].categories
 

@@ -59,7 +59,7 @@ def test_missing_numbers_are_named_by_column_and_row(explainer, stumps, data):
 
 
 def test_texts_and_no_rows_are_refused(explainer, stumps, data):
-    with pytest.raises(InvalidInputError, match="not numbers: column 'mean radius' in row 0, first 'a'"):
+    with pytest.raises(InvalidInputError, match="not numbers: column 'mean radius' in row 0, such as 'a'"):
         explainer.explain(["a"] * 30)
     for refused in (lambda: explainer.explain(data[0].iloc[:0]), lambda: CounterfactualExplainer(stumps, data[0].iloc[:0])):
         with pytest.raises(InvalidInputError, match="no rows"):

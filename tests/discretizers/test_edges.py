@@ -76,7 +76,7 @@ def conditions(**changed):
         ({"threshold": np.array([np.inf, 2.0])}, "Thresholds must be finite numbers"),
         ({"feature": np.array([0, 0]), "threshold": np.array([1.0, 1.0])}, "A condition occurs twice"),
         ({"feature": np.array([1, 0])}, "Conditions must be sorted"),
-        ({"kind": np.array(["cut"])}, "Every condition needs a kind"),
+        ({"kind": np.array(["cut"])}, "Every condition must have a kind"),
     ],
 )
 def test_tables_of_conditions_that_contradict_themselves(changed, said):

@@ -133,7 +133,7 @@ def test_without_provenance_it_is_read_too(lender):
 
 def test_names_twice_in_one_object_are_refused(document):
     text = json.dumps(document)
-    with pytest.raises(InvalidInputError, match="'classes' twice"):
+    with pytest.raises(InvalidInputError, match="the name 'classes' occurs twice"):
         from_json(text.replace('"classes":', '"classes": ["a", "b"], "classes":', 1))
 
 

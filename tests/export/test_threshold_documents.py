@@ -32,7 +32,7 @@ def test_stored_documents_are_read():
         ("9" * 5000, "Not a JSON document"),
         (b"\xff\xfe", "Not a JSON document"),
         ("NaN", "NaN is not a number in JSON"),
-        ('{"format": "fcca.thresholds", "format": "x"}', "'format' twice"),
+        ('{"format": "fcca.thresholds", "format": "x"}', "the name 'format' occurs twice"),
         ('{"format": "fcca.thresholds", "version": true}', "version True"),
         ('{"format": "fcca.thresholds", "version": [1]}', "version"),
         ('{"format": "fcca-tree", "version": 1}', "Not a threshold table"),

@@ -153,7 +153,7 @@ def test_the_tree_says_its_conditions_rows_shares_and_certificate():
     error = 1 - found.score(classifier.discretizer_.transform(made.cancer()[0]), made.cancer()[1])
     assert "Proven on the training rows: no tree on these thresholds with depth at most 3 is better; " in title
     said, price, value = (f"{100 * share:.4g} %" for share in (error, found.regularization_, found.objective_))
-    assert title.endswith(f"error {said} + {found.n_leaves_} leaves × {price} = {value}")
+    assert title.endswith(f"; cost {value} = {said} (error) + {found.n_leaves_} leaves × {price}")
     widths = [patch.get_width() for patch in display.ax_.findobj(Rectangle) if patch.get_fill() and patch.get_zorder() == 4]
     shares = tree.share[tree.share > 0]
     assert np.array(widths) / 140 == pytest.approx(shares)

@@ -294,7 +294,7 @@ GOOD = {"X_test": np.zeros((2, 8)), "y_test": ["benign", "malignant"]}
         ({"X_test": np.zeros((3, 8))}, "X_test and y_test must be given together"),
         ({**GOOD, "X_test": np.zeros((3, 8))}, r"X_test and y_test must have the same number of rows \(3 and 2\)"),
         ({**GOOD, "X_test": np.zeros((2, 5))}, "5 features"),
-        ({**GOOD, "y_test": [1, 0]}, "no class that the classifier knows"),
+        ({**GOOD, "y_test": [1, 0]}, "None of the labels in y_test is a class of the classifier"),
         ({"X_test": np.zeros((0, 8)), "y_test": []}, "X_test has no rows"),
     ],
 )

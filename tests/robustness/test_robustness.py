@@ -187,7 +187,7 @@ def test_frozen_classifiers_and_decision_thresholds_are_refitted_as_they_are():
         ({"margins": "10%"}, "margins must be a list"),
         ({"margins": ["many"]}, "A share must be"),
         ({"margins": [-1.0]}, "margin must be a number above 0"),
-        ({"margin": 0.1}, "no parameter 'margin'. Give a list of margins as 'margins'"),
+        ({"margin": 0.1}, "no parameter 'margin'. Pass a list of margins as 'margins' instead"),
         ({"n_refits": -1}, "n_refits must be"),
         ({"n_noises": 1.5}, "n_noises must be"),
         ({"noise": 2}, "noise must be a share"),

@@ -187,7 +187,7 @@ def test_weight_2_is_the_row_twice_and_weight_0_none():
 
 def test_small_weights_give_a_warning():
     X, _ = loans(100)
-    with pytest.warns(LightWeightsWarning, match="sample_weight_new sums to 1 for 100 rows, so they count as 1 rows"):
+    with pytest.warns(LightWeightsWarning, match="sample_weight_new sums to 1, so the 100 rows count as only 1 rows"):
         drift(table(), X, X, sample_weight_new=np.full(100, 0.01))
 
 

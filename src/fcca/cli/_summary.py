@@ -287,8 +287,8 @@ def _scores_table(found: Distillation) -> Table:
     lines = (
         ("Accuracy of the tree", "tree_accuracy"),
         ("Fidelity of the tree to the black box", "tree_fidelity"),
-        ("Compression (share of rows that repeat another row once the thresholds are applied)", "compression"),
-        ("Inconsistency (smallest share of rows that any tree on these thresholds gets wrong)", "inconsistency"),
+        ("Compression (share of rows that repeat an earlier row once the thresholds are applied)", "compression"),
+        ("Inconsistency (share of rows that even the best tree on these thresholds gets wrong)", "inconsistency"),
     )
     for title, name in lines:
         rates = (percent(getattr(scores, name)) if scores else "–" for scores in (found.training, found.held_out))
@@ -355,11 +355,11 @@ def _certificate(found: Distillation) -> str:
     tree = found.classifier.tree_
     cost = f"on the training rows: {objective_in_words(tree)}."
     if tree.is_optimal_:
-        return f"proven {cost} No {compared_trees(tree)} has a smaller sum."
+        return f"proven {cost} No {compared_trees(tree)} has a lower cost."
     if not tree.lower_bound_ > 0:
         return f"{_proof(found)}; {cost}"
     bound = amount_in_words(tree.criterion, tree.lower_bound_)
-    return f"{_proof(found)} {cost} No {compared_trees(tree)} has a sum below {bound}."
+    return f"{_proof(found)} {cost} No {compared_trees(tree)} has a cost below {bound}."
 
 
 # --- files --------------------------------------------------------------------------------------------------------------

@@ -56,8 +56,8 @@ def tried_trees(comparison: Comparison, training: BinaryRows, held_out: BinaryRo
 
     The trees are measured on the held-out rows, or by cross-validation if no rows are held out. Only trees with more leaves
     than the fitted tree are returned. No further tree is grown after ``ALL_SECONDS``. Return None if no rows are held out
-    and cross-validation is impossible. Cross-validation needs at least ``FEWEST_ROWS`` rows. It also needs the individual
-    rows, but of a table read in chunks, only distinct rows with counts are kept.
+    and cross-validation is impossible. This is the case if there are fewer than ``FEWEST_ROWS`` rows. It is also the case
+    for a table read in chunks, because only its distinct rows with counts are in memory.
 
     Parameters
     ----------
@@ -86,9 +86,9 @@ def tried_trees(comparison: Comparison, training: BinaryRows, held_out: BinaryRo
 
 
 def _alternatives(tree: Any) -> Iterator[list[dict[str, Any]]]:
-    """Yield lists of parameters to try instead of those of ``tree``.
+    """Yield lists of settings to try instead of the settings of ``tree``.
 
-    The entries of a list are tried in order, until one of them gives a better tree.
+    The settings in a list are tried in order, until one of them gives a better tree.
     """
     yield [{"criterion": criterion} for criterion in ("log_loss", "evidence") if criterion != tree.criterion]
     if tree.regularization_ > 0:
@@ -102,7 +102,7 @@ def _alternatives(tree: Any) -> Iterator[list[dict[str, Any]]]:
 
 
 def _is_better(figures: Figures, before: Figures, random_auc: float) -> bool:
-    """Return True if a tree is clearly better than the fitted tree.
+    """Return True if a new tree is clearly better than the fitted tree.
 
     Its AUC must be higher by at least ``LEAST_GAIN``, and not below ``random_auc``. In addition, its log-loss must be lower,
     or its balanced accuracy must be higher by at least ``LEAST_GAIN``.
@@ -110,7 +110,7 @@ def _is_better(figures: Figures, before: Figures, random_auc: float) -> bool:
     Parameters
     ----------
     figures, before : Figures
-        Figures of the tree, and of the fitted tree.
+        Quality of the new tree, and of the fitted tree.
     random_auc : float
         AUC that random scores rarely reach.
     """
@@ -123,7 +123,7 @@ def _is_better(figures: Figures, before: Figures, random_auc: float) -> bool:
 
 
 class _Trial:
-    """Grows trees with other parameters within a time limit, and measures their figures."""
+    """Grows trees with other parameters within a time limit, and measures their quality."""
 
     def __init__(self, comparison: Comparison, training: BinaryRows, held_out: BinaryRows | None) -> None:
         self._comparison, self._training, self._held_out = comparison, training, held_out

@@ -1,4 +1,4 @@
-"""Write a report of a fitted classifier: one HTML file that loads nothing from outside."""
+"""Write a report of a fitted classifier: one HTML file that loads no other files."""
 
 from fcca.report._page import page, write
 

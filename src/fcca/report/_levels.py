@@ -134,7 +134,8 @@ def _rates(tree: Any, B: NDArray[np.int8], rows: PredictedRows, commonest: Any) 
 def tried_settings(inputs: ReportInput) -> list[str]:
     """Try other settings of the tree if it is no better than the most frequent class.
 
-    Return one sentence for each setting whose tree is better. The list is empty if the tree needs no advice.
+    Return one sentence for each setting whose tree is better. Return an empty list if the tree itself is better
+    than the most frequent class.
     """
     table = inputs.discretizer.thresholds_
     training, held_out = (

@@ -1,6 +1,6 @@
 """Build the report: one HTML page.
 
-The page loads nothing from outside and runs only the scripts that fcca puts into it.
+The page loads no other files, and runs only the scripts that fcca puts into it.
 """
 
 from __future__ import annotations
@@ -254,7 +254,7 @@ class Draft:
     def data(self, most_conditions: int | None) -> tuple[dict[str, Any], Positions]:
         """Return the data of the page without its rows, and the listed conditions.
 
-        The conditions are given by their positions in ``inputs.conditions``.
+        The listed conditions are returned as positions in ``inputs.conditions``.
         ``most_conditions`` limits the number of listed conditions; None lists all of them.
         """
         inputs = self.inputs

@@ -157,8 +157,8 @@ def _quality(inputs: ReportInput) -> dict[str, Any]:
 def listed_conditions(inputs: ReportInput, sliders: Sequence[Slider], most: int | None = None) -> Positions:
     """Return the positions of the conditions that the page lists, sorted.
 
-    Without ``most``, all conditions are listed. Otherwise these are listed: the ``most`` conditions crossed most often, all
-    conditions in trees, and all conditions of levels with few conditions.
+    If ``most`` is None, the page lists all conditions. Otherwise it lists the ``most`` conditions that are crossed most
+    often. It also lists all conditions in trees, and all conditions of levels with few conditions.
     """
     count = inputs.conditions.count
     if most is None or most >= len(count):
@@ -170,7 +170,7 @@ def listed_conditions(inputs: ReportInput, sliders: Sequence[Slider], most: int 
 
 
 def columns_of(conditions: ThresholdTable, listed: Positions) -> NDArray[np.int32]:
-    """Return the positions of the columns that the listed conditions are on, sorted."""
+    """Return the sorted positions of the columns that the listed conditions test."""
     columns: NDArray[np.int32] = np.unique(conditions.feature[listed])
     return columns
 
@@ -237,7 +237,7 @@ def _conditions(table: ThresholdTable, listed: Positions) -> list[dict[str, Any]
 
 
 def _change(inputs: ReportInput) -> dict[str, Any] | None:
-    """Return the data on counterfactuals that the page shows: their number, their cost and their rules.
+    """Return the page's data on counterfactuals: how many there are, their cost formula and their rules.
 
     Return None if the discretizer does not compute counterfactuals.
     """

@@ -110,7 +110,7 @@ class ReportInput:
 
     @cached_property
     def classes(self) -> list[Any]:
-        """All classes that the labels, the black box or the tree have, sorted."""
+        """All classes of the labels, of the black box and of the tree, sorted."""
         found: dict[Any, None] = {}
         found_by = (self.classifier.classes_, getattr(self.discretizer, "classes_", np.empty(0)))
         for labels in (*found_by, np.unique(self.training.y), np.unique(self.training.predictions)):
@@ -127,7 +127,7 @@ class ReportInput:
 
     @cached_property
     def soft(self) -> SoftLabels | None:
-        """The class probabilities of the black box that the tree learned; None if it learned classes."""
+        """Soft labels that the tree learned: the black box's class probabilities. None if it learned classes."""
         if self.classifier.fit_to_ != "probability":
             return None
         rows = EncodedRows(self.training.table, self.training.y, self.training.weight)
@@ -136,7 +136,7 @@ class ReportInput:
 
     @cached_property
     def comparison(self) -> Comparison:
-        """Compares a tree with CART, the most frequent class and the black box.
+        """Object that compares a tree with CART, the most frequent class and the black box.
 
         The held-out rows are used if there are any, otherwise the training rows.
         """
@@ -154,7 +154,7 @@ class ReportInput:
 
     @cached_property
     def point_of_row(self) -> Positions:
-        """Position of each training row in ``counterfactuals``; -1 if the row is not there."""
+        """Position of each training row in ``counterfactuals``; -1 for a row without an entry."""
         points = np.full(len(self.training), -1, dtype=np.int64)
         if self.counterfactuals is not None:
             at = np.searchsorted(self.numbers, self.counterfactuals.rows)
@@ -188,24 +188,24 @@ def all_conditions(classifier: FCCAClassifier) -> ThresholdTable:
 
 
 def check_classifier(classifier: Any) -> None:
-    """Raise an error if a report cannot be made of this classifier.
+    """Check that a report can be written for this classifier.
 
-    It must be fitted, and its tree must use the thresholds that its discretizer has now.
+    The classifier must be fitted. Its tree must use the current thresholds of its discretizer.
     """
     if not isinstance(classifier, FCCAClassifier):
-        raise InvalidInputError(f"A report needs a fitted FCCAClassifier, got {type_in_words(classifier)}.")
+        raise InvalidInputError(f"classifier must be a fitted FCCAClassifier, got {type_in_words(classifier)}.")
     check_is_fitted(classifier)
     n_kept, n_grown = len(classifier.discretizer_.thresholds_), classifier.tree_.n_features_in_
     if n_kept != n_grown or not _has_same_thresholds(classifier):
         others = f"now keeps {n_kept}" if n_kept != n_grown else "now keeps different ones"
         raise InvalidInputError(
-            f"The tree was grown on {n_grown} thresholds, but the discretizer {others}: its granularity or selection was "
+            f"The tree was grown on {n_grown} thresholds, but the discretizer {others}. Its granularity or selection was "
             "set after the classifier was fitted. Pass classifier.at_granularity(Q) or classifier.at_selection(…) instead."
         )
 
 
 def _has_same_thresholds(classifier: FCCAClassifier) -> bool:
-    """Return True if the tree was fitted on the conditions that the discretizer has now."""
+    """Return True if the tree was fitted on the current conditions of the discretizer."""
     fitted, current = classifier.structure_, classifier.tree_.tree_.with_conditions(classifier.discretizer_.thresholds_)
     return (
         np.array_equal(fitted.feature, current.feature)
@@ -265,8 +265,8 @@ def _checked_labels(classifier: FCCAClassifier, X_test: Any, y_test: Any) -> NDA
     known = set(classifier.classes_.tolist())
     if not known.intersection(labels.tolist()):
         raise InvalidInputError(
-            f"y_test has no class that the classifier knows. It begins with {labels[:3].tolist()}, but the classes are "
-            f"{classifier.classes_.tolist()}."
+            f"None of the labels in y_test is a class of the classifier. y_test begins with {labels[:3].tolist()}, but the "
+            f"classes are {classifier.classes_.tolist()}."
         )
     return labels
 

@@ -49,7 +49,7 @@ class Slider:
 def check_granularities(Q: Any) -> tuple[float, ...]:
     """Check the granularities for the slider, and return them sorted and without duplicates.
 
-    None stands for the default granularities. A single number is a list of one.
+    None stands for the default granularities. A single number stands for a list with one entry.
     """
     if Q is None:
         return GRANULARITIES

@@ -35,7 +35,7 @@ class OptimalSelection(BaseEstimator):
     ----------
     n_thresholds : int, default=None
         Number of conditions to choose. If the other parameters do not allow that many, the largest possible number is
-        chosen. :meth:`select` needs ``n_thresholds`` or ``max_inconsistency``.
+        chosen. :meth:`select` requires either ``n_thresholds`` or ``max_inconsistency``.
     max_inconsistency : float, default=None
         Choose the fewest conditions whose inconsistency is at most this share.
     max_features : int, default=None
@@ -54,8 +54,8 @@ class OptimalSelection(BaseEstimator):
         Seconds for the whole call. After that, the best set found so far is returned with a lower bound and a warning.
     max_nodes : int, default=None
         Maximum number of branches of the search for each number of conditions. It works like ``time_limit``, but gives the
-        same set on every machine. With 0, the search returns its starting set without a lower bound. This set is the better
-        of the greedy and the most frequent conditions, improved by exchanging conditions.
+        same set on every machine. With 0, the result is the set from which the search starts, without a lower bound. The
+        start is the greedy choice or the most frequent conditions, whichever is better, improved by exchanging conditions.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -229,7 +229,7 @@ class OptimalSelection(BaseEstimator):
     def _check_what_is_asked(self) -> None:
         if (self.n_thresholds is None) == (self.max_inconsistency is None):
             given = f"n_thresholds={self.n_thresholds!r} and max_inconsistency={self.max_inconsistency!r}"
-            raise InvalidInputError(f"Give exactly one of n_thresholds and max_inconsistency, got {given}.")
+            raise InvalidInputError(f"Exactly one of n_thresholds and max_inconsistency must be set, got {given}.")
         if self.n_thresholds is not None:
             whole_number("n_thresholds", self.n_thresholds)
         elif not _is_number(self.max_inconsistency, 0, 1):

@@ -37,8 +37,8 @@ class Selection:
     n_nodes : int
         Number of branches that the search has visited.
     n_thresholds_bound : int
-        With ``max_inconsistency``, a proven lower bound of the number of conditions that are needed. Otherwise, the number
-        of chosen conditions.
+        With ``max_inconsistency``, a proven lower bound on the number of conditions that are required. Otherwise, the
+        number of chosen conditions.
 
     See Also
     --------
@@ -77,7 +77,7 @@ class Selection:
     def proof(self) -> str:
         """Text of the proof: ``proven optimal`` or ``not proven; no choice is below 0.7 %``.
 
-        No admissible set with the same number of conditions has an inconsistency below the stated bound.
+        No admissible set with the same number of conditions has an inconsistency below the bound in this text.
         """
         if self.n_thresholds_bound < self.n_thresholds:
             return f"not proven to be the fewest: at least {self.n_thresholds_bound} are needed"

@@ -112,7 +112,7 @@ class SelectionProblem:
 
     @property
     def total(self) -> float:
-        """Total weight of the rows, as given."""
+        """Total weight of the rows, without the factor ``scale``."""
         return float(self.weight.sum() / self.scale)
 
     def cost(self, kept: Positions) -> float:

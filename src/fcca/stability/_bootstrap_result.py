@@ -37,7 +37,8 @@ class Stability:
     tables : tuple of ThresholdTable
         Thresholds of each sample that could be fitted.
     failures : mapping of int to str
-        Samples that could not be fitted, by their number, with the error message. All shares leave these samples out.
+        The error message of each sample that could not be fitted, by the number of the sample. These samples are left out of
+        all shares.
     n_samples : int
         Number of samples, including failures.
     tolerance : float
@@ -102,7 +103,7 @@ class Stability:
     def stability_interval(self) -> tuple[float, float]:
         """Approximate 95 % confidence interval of ``stability``, by Nogueira, Sechidis and Brown.
 
-        It accounts for the limited number of samples. It does not account for training rows other than the given ones.
+        It accounts for the limited number of bootstrap samples, but not for the random choice of the training rows.
         """
         return interval(*agreement(self.used), LEVEL)
 

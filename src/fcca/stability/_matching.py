@@ -81,7 +81,7 @@ class Matcher:
         Parameters
         ----------
         other : ThresholdTable
-            Thresholds of the other fit, on the same columns. Some categories may be unknown to it.
+            Thresholds of the other fit, on the same columns. Some categories may not occur in that fit.
         """
         n = len(self.table)
         same, rows, distance = np.zeros(n, dtype=bool), np.full(n, np.nan), np.full(n, np.nan)

@@ -100,7 +100,7 @@ class BinShares:
 
     @property
     def p_value(self) -> float:
-        """Approximate probability of an index at least as large if there is no drift.
+        """Approximate probability of an index this large or larger if there is no drift.
 
         It is NaN for a single bin.
         """
@@ -166,8 +166,8 @@ class Drift:
         DataFrame
             ``column``: its name. ``bins``: number of bins with at least one row. ``psi``: the population stability index.
             ``expected``: approximate mean of the index if there is no drift. ``p_value``: approximate probability of an
-            index at least as large if there is no drift. ``reading``: its usual interpretation. ``unseen``: share of the new
-            rows with an unknown category.
+            index this large or larger if there is no drift. ``reading``: usual interpretation of the index.
+            ``unseen``: share of the new rows with an unknown category.
         """
         return _frame(self.parts, "column")
 
@@ -295,10 +295,10 @@ def drift(
 
     Consider B bins, n old rows and m new rows without drift. The index is then about ``1/n + 1/m`` times a chi-square
     variable with ``B - 1`` degrees of freedom (Yurdakul, Statistical Properties of Population Stability Index, dissertation,
-    Western Michigan University, 2018). ``expected`` is its mean, and ``p_value`` the probability of an index at least as
-    large. With few rows, a large index may be chance. With many rows, a small index may be real but irrelevant. The p-values
-    are not corrected for multiple tests: of 20 columns without drift, one is expected to have a p-value below 0.05. If bins
-    have few rows, the p-value is inaccurate.
+    Western Michigan University, 2018). ``expected`` is its mean, and ``p_value`` the probability of an index this large
+    or larger. With few rows, a large index may be chance. With many rows, a small index may be real but irrelevant. The
+    p-values are not corrected for multiple tests: of 20 columns without drift, one is expected to have a p-value below 0.05.
+    If bins have few rows, the p-value is inaccurate.
 
     Examples
     --------
@@ -328,7 +328,7 @@ def drift(
 
 
 def _source(given: Any) -> tuple[ThresholdTable, FCCAClassifier | None]:
-    """Return the thresholds of the given object, and the classifier if the object is one."""
+    """Return the thresholds of ``given``, and ``given`` itself if it is a classifier, otherwise None."""
     tree = None
     if isinstance(given, ThresholdTable):
         table = given
@@ -357,8 +357,8 @@ def _weights(given: ArrayLike | None, n_rows: int, name: str) -> Floats:
     total = float(weight.sum())
     if total < n_rows / 10:
         warnings.warn(
-            f"{name} sums to {total:.4g} for {n_rows} rows, so they count as {total:.4g} rows only. The expected "
-            "index, and the half row that is added to an empty bin, are then too large. Scale the weights to mean 1.",
+            f"{name} sums to {total:.4g}, so the {n_rows} rows count as only {total:.4g} rows. The expected index and the "
+            "half row that is added to an empty bin are then too large. Scale the weights to mean 1.",
             LightWeightsWarning,
             stacklevel=3,
         )
@@ -379,7 +379,7 @@ def _shares(
 
 
 def _without_empty(shares: BinShares, optional: Sequence[int]) -> BinShares:
-    """Remove the bins at the positions ``optional`` that have neither old nor new rows."""
+    """Remove bins without any rows, old or new, if their positions are in ``optional``."""
     empty = (shares.reference == 0) & (shares.new == 0) & np.isin(np.arange(len(shares.bins)), optional)
     names = tuple(name for name, gone in zip(shares.bins, empty.tolist(), strict=True) if not gone)
     return BinShares(shares.name, names, shares.reference[~empty], shares.new[~empty], shares.is_unseen[~empty])

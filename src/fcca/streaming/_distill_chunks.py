@@ -146,7 +146,7 @@ def _binary_rows(
 
 
 def _advised(error: TooManyRowsError, discretizer: FCCADiscretizer, coder: RowCoder, granularity: str) -> InvalidInputError:
-    """Return an error that suggests a Q with fewer distinct rows."""
+    """Build the error for too many distinct rows, with advice to raise Q."""
     every, rows = discretizer.all_thresholds_, error.some
     advice = f"Increase {granularity.rstrip(' =')} to keep fewer thresholds."
     for Q in COARSER:
@@ -203,8 +203,8 @@ def distill(
     """Replace a black box with an optimal tree, from a table in chunks.
 
     The table need not fit into memory. It is read three times, one chunk at a time. The passes collect the ranges of the
-    columns, then the counterfactuals, then the distinct binary rows that the tree is grown on. Some tables need more
-    passes:
+    columns, then the counterfactuals, then the distinct binary rows that the tree is grown on. Some tables require
+    more passes:
 
     - one more for a linear black box;
     - one more for a black box that does not store category labels;
@@ -221,7 +221,7 @@ def distill(
     discretizer : FCCADiscretizer
         The parameters of the search. ``estimator`` must be a fitted classifier in a ``FrozenEstimator``.
     tree : OptimalTreeClassifier, default=None
-        None is ``OptimalTreeClassifier()``.
+        None stands for ``OptimalTreeClassifier()``.
     fit_to : {"probability", "labels", "target"}, default=None
         What the tree learns; see :class:`~fcca.FCCAClassifier`.
     n_thresholds : int, default=None

@@ -59,8 +59,8 @@ class Column:
 class Columns:
     """All columns of a table, in order.
 
-    They encode a table as an array of float64. Numbers stay unchanged. A category becomes its position in the ``categories``
-    of its column. Missing values become NaN.
+    A Columns object encodes tables as arrays of float64. Numbers stay unchanged. A category becomes its position in the
+    ``categories`` of its column. Missing values become NaN.
 
     Examples
     --------
@@ -195,7 +195,7 @@ class Columns:
         n = len(raw) if table is None else table.shape[1]
         if n != len(self.columns):
             raise InvalidInputError(
-                f"X has {n} column(s), but {len(self.columns)} are expected. Give the same columns in the same order."
+                f"X has {n} column(s), but {len(self.columns)} are expected. Pass all expected columns in their order."
             )
         if table is not None:
             if not self.has_categories and not any(column.ignored for column in self.columns):
@@ -323,7 +323,7 @@ class _RawColumn:
                 raise _no_numbers(name, self.kind)
             at = np.flatnonzero(self._others)
             raise InvalidInputError(
-                f"X has values that are not numbers: column {name} in {listed_rows(at, rows)}, first "
+                f"X has values that are not numbers: column {name} in {listed_rows(at, rows)}, such as "
                 f"{_plain(np.asarray(self.values, dtype=object)[at[0]])!r}. Give numbers in this column."
             )
         if isinstance(self.values, np.ndarray) and self.values.dtype != object:

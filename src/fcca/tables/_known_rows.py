@@ -14,12 +14,12 @@ from fcca.tables._columns import Columns
 def known_rows(columns: Columns | None, X: Any) -> NDArray[np.bool_]:
     """Return a mask of the rows that a black box fitted on ``columns`` can predict.
 
-    These rows have no unknown category, and no missing value in a column that must not have one.
+    These rows have no unknown category, and missing values only in columns that allow them.
 
     Parameters
     ----------
     columns : Columns or None
-        The columns of the training table. With None, missing values are not allowed, and any category is.
+        The columns of the training table. If None, all categories are allowed, and missing values are not.
     X : array-like or data frame of shape (n_rows, n_features)
     """
     frame = _as_frame(X)

@@ -22,7 +22,7 @@ class SoftLabels:
     Attributes
     ----------
     weight : ndarray of shape (n_rows, n_classes)
-        Weight of each class in each row. A row with weight 1 has 16 units, divided among the classes.
+        Weight of each class in each row, multiplied by 16. The entries of a row with weight 1 are integers that sum to 16.
     n_rows : ndarray of shape (n_rows,)
         Number of identical rows that each row represents.
     """

@@ -33,7 +33,7 @@ def check_column_names(X: Any, *, numbers: bool = False) -> None:
         If True, any whole numbers are accepted as column names, as long as all names are whole numbers.
     """
     if type(X).__name__ == "LazyFrame":
-        raise InvalidInputError("X is a LazyFrame, whose values are not computed yet. Give X.collect().")
+        raise InvalidInputError("X is a LazyFrame, whose values are not computed yet. Pass X.collect() instead.")
     columns = getattr(X, "columns", None)
     if columns is None:
         return

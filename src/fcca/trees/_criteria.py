@@ -66,8 +66,8 @@ def leaf_cost(weight: Floats, criterion: str) -> Floats:
 def default_leaf_price(criterion: str, n_classes: int, n_conditions: int, *, is_soft: bool = False) -> float:
     """Return the default penalty per leaf, in units of the criterion.
 
-    The penalty is the description length of a leaf, the logarithm of ``n_conditions`` plus ``n_classes - 1``. The second
-    term is the number of free class probabilities, as in Akaike's criterion. ``evidence`` already includes a penalty for the
+    The penalty is the description length of a leaf, ``log(n_conditions) + n_classes - 1``. Here ``n_classes - 1`` is the
+    number of free class probabilities, as in Akaike's criterion. ``evidence`` already includes a penalty for the
     probabilities, so only the logarithm is used. ``error`` uses the paper's penalty of ten rows. Soft labels have less noise
     than labels, so their penalty is half as large.
 

@@ -24,10 +24,10 @@ def amount_in_words(criterion: str, value: float) -> str:
 
 
 def objective_in_words(tree: Any) -> str:
-    """Write the objective of a tree as a sum: ``error 5.2 % + 3 leaves × 1 % = 8.2 %``.
+    """Write the objective of a tree as a sum, such as ``cost 8.2 % = 5.2 % (error) + 3 leaves × 1 %``.
 
-    The first term is the criterion on the training rows. If the tree was fitted to the probabilities of a black box, the
-    sum says so.
+    The first term is the criterion, measured on the training rows. If the tree was fitted to the probabilities of a black
+    box, the text in parentheses mentions them.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ def objective_in_words(tree: Any) -> str:
     cost = max(0.0, tree.objective_ - tree.regularization_ * tree.n_leaves_)
     leaves = f"{tree.n_leaves_} {'leaf' if tree.n_leaves_ == 1 else 'leaves'}"
     said, price, total = (amount_in_words(tree.criterion, value) for value in (cost, tree.regularization_, tree.objective_))
-    against = "" if tree.tree_.soft_weight is None else " (against the black box's probabilities)"
-    return f"{CRITERION_NAMES[tree.criterion]} {said}{against} + {leaves} × {price} = {total}"
+    against = "" if tree.tree_.soft_weight is None else ", measured against the black box's probabilities"
+    return f"cost {total} = {said} ({CRITERION_NAMES[tree.criterion]}{against}) + {leaves} × {price}"
 
 
 def compared_trees(tree: Any) -> str:

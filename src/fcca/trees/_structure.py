@@ -76,7 +76,7 @@ class TreeStructure:
         Parameters
         ----------
         feature, threshold, left, right : ndarray of shape (n_nodes,)
-            The splits, as in the attributes. All nodes must compare with a threshold.
+            The splits, as in the attributes. All inner nodes must test ``x > threshold``.
         X : ndarray of shape (n_rows, n_features)
             Training rows.
         labels : HardLabels
@@ -90,9 +90,9 @@ class TreeStructure:
         return replace(empty, weight=weight, n_rows=n_rows, soft_weight=soft_weight)
 
     def filled(self, X: Floats, labels: HardLabels | SoftLabels) -> tuple[Floats, NDArray[np.int64]]:
-        """Sum the class weights and count the rows that reach each node.
+        """For each node, sum the class weights of the rows that reach it, and count these rows.
 
-        All nodes must compare with a threshold.
+        All inner nodes must test ``x > threshold``.
 
         Parameters
         ----------
@@ -297,7 +297,7 @@ class TreeStructure:
         return [f"({text})" if text.endswith(OR_MISSING) and len(texts) > 1 else text for text in texts]
 
     def _implied_cuts(self, path: list[tuple[int, bool]]) -> set[int]:
-        """Find the nodes on a path whose threshold test another node implies.
+        """Find the nodes on a path whose test follows from the test of another node.
 
         For example, ``x > 3`` implies ``x > 2``.
         """
@@ -318,7 +318,7 @@ class TreeStructure:
     def to_sklearn(
         self, classes: NDArray[np.generic], n_features: int, feature_names: Any = None, above: Floats | None = None
     ) -> DecisionTreeClassifier:
-        """Convert to a fitted DecisionTreeClassifier; all nodes must compare with a threshold.
+        """Convert to a fitted DecisionTreeClassifier; all inner nodes must test ``x > threshold``.
 
         Parameters
         ----------

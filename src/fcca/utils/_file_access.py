@@ -60,9 +60,9 @@ def regular_content(path: Path, largest: int) -> bytes:
 
 def _check_regular(path: Path, found: os.stat_result, largest: int) -> None:
     if stat.S_ISDIR(found.st_mode):
-        raise InvalidInputError(f"{path} is a directory. Give a file.")
+        raise InvalidInputError(f"{path} is a directory. Pass the path of a file.")
     if not stat.S_ISREG(found.st_mode):
-        raise InvalidInputError(f"{path} is a device or a pipe. Copy its contents into a file and give that file.")
+        raise InvalidInputError(f"{path} is a device or a pipe. Copy its contents into a file and pass that file.")
     if found.st_size > largest:
         raise InvalidInputError(
             f"{path} has {found.st_size:,} bytes, more than the limit of {largest:,}. Give a smaller file."

@@ -80,7 +80,7 @@ def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         seen: set[str] = set()
         twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise ValueError(f"an object has {twice[:40]!r} twice")
+        raise ValueError(f"the name {twice[:40]!r} occurs twice in an object")
     return found
 
 
@@ -116,7 +116,7 @@ class DocumentReader:
         return f"Write it again with {self.writer} or fcca distill."
 
     def damaged(self, reason: str) -> InvalidInputError:
-        """Build the error for a document that cannot be used for the given reason."""
+        """Build the error for a damaged document; ``reason`` says what is wrong with it."""
         return InvalidInputError(f"Damaged {self.what}: {reason}. {self.advice}")
 
     def version(self, document: Any) -> int:
@@ -181,7 +181,7 @@ class DocumentReader:
         return [self.entry({name: one}, name, float, where) for one in self.entry(given, name, list, where)]
 
     def check_range(self, found: Mapping[str, Any], names: Iterable[str], least: float, most: float, where: str) -> None:
-        """Check that entries that were already read lie between ``least`` and ``most``.
+        """Check that numbers read from a document lie between ``least`` and ``most``.
 
         Parameters
         ----------

@@ -22,9 +22,9 @@ def printable(text: object) -> str:
 
 
 def type_in_words(given: object) -> str:
-    """Describe what was given, for an error message.
+    """Describe the type of an argument, for an error message.
 
-    Return the name of its type. If it is a class X instead of an object, return ``the class X``.
+    Return the name of its type. If the argument is itself a class X, return ``the class X``.
 
     Parameters
     ----------

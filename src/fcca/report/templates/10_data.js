@@ -155,6 +155,6 @@ const fcca = (() => {
 
   return {
     data, nFound, nKept, hasChanges, el, svg, place, put, tile, isThere, number, count, percent, counted, NBSP, sum, heaviest, holds,
-    share, isFew, inRows, purity, shortened, isLeaf, said, sayPath, leaves, saidValue, readRows,
+    share, FEW, isFew, inRows, purity, shortened, isLeaf, said, sayPath, leaves, saidValue, readRows,
   };
 })();

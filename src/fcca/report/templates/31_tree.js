@@ -1,7 +1,7 @@
 "use strict";
 // The tree as a diagram and as rules, with the path of the selected row.
 fcca.tree = (() => {
-  const { data, el, svg, put, place, number, percent, counted, sum, heaviest, share, isFew, inRows, purity, isLeaf,
+  const { data, el, svg, put, place, number, percent, counted, sum, heaviest, share, FEW, isFew, inRows, purity, isLeaf,
     said, sayPath, leaves, state } = fcca;
   const COLOURS = 10, LINE = 17, TITLE = "600 14px";
   const pen = document.createElement("canvas").getContext("2d");
@@ -162,7 +162,8 @@ fcca.tree = (() => {
     sayMore(box);
     put("tree-caption", `${counted(certificate.leaves, "leaf", "leaves")}, depth ${number(certificate.depth)}, at ${state.called()}. `,
       tree.condition[0] < 0 ? "No split is worth the cost of a leaf at this level: every row gets the same prediction. "
-        : "Rows for which the condition on a card holds follow the “yes” branch. Counts are numbers of training rows. ",
+        : "Rows that meet the condition on a card follow the “yes” branch. Counts are numbers of training rows. ",
+      leaves(tree).some(({ leaf }) => isFew(tree, leaf)) && `“Few rows” marks leaves with fewer than ${FEW} training rows: their shares are uncertain. `,
       path && `The path of row ${state.row} is highlighted.`);
   }
   // Set a fixed width for printing.

@@ -7,11 +7,11 @@ fcca.rates = (() => {
     { key: "accuracy", name: "Accuracy", reference: true, who: "tree, ", says: () => "Share of rows where the tree predicts the correct label." },
     { key: "fidelity", name: "Fidelity", who: "tree, ", says: () => "Share of rows where the tree and the black box agree." },
     { key: "compression", name: "Compression",
-      says: () => "Share of rows that repeat another row once the kept thresholds are applied." },
+      says: () => "Share of rows that repeat an earlier row once the kept thresholds are applied." },
     { key: "inconsistency", name: "Inconsistency",
       says: ({ training }) => "Rows on the same side of every kept threshold form a group. The inconsistency is the share of rows whose label differs from the most frequent label in their group. "
         + (training.inconsistency > 0 ? `Any tree on these thresholds gets at least ${percent(training.inconsistency)} of the training rows wrong.`
-          : "These thresholds do not rule out a tree that is right on all training rows.") },
+          : "With these thresholds, a large enough tree can classify all training rows correctly.") },
   ];
   const SIDES = [
     { key: "training", sign: "●", word: "training" },

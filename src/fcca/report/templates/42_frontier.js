@@ -34,14 +34,14 @@ fcca.frontier = (() => {
     put("frontier", chart.draw({
       key: "frontier", name: "Inconsistency", width, axis: "k", now: now(), zero: true, narrow: 128,
       said: level === null ? "" : `${percent(level.proof.inconsistency)} chosen, ${percent(level.proof.frequency)} ${MOST}`,
-      note: `On the training rows.${isOpen ? " The vertical line below a dot ends at the proven lower bound." : ""}`,
+      note: `On the training rows.${isOpen ? " If a choice is not proven optimal, a vertical line runs from its dot down to the proven lower bound." : ""}`,
       at: levels.map((_, i) => i), steps: levels.map((each) => number(each.value)),
       lines: [
         { kind: "greedy", sign: "◆", text: "greedy", values: of("greedy") },
         { kind: "held_out", sign: "■", text: MOST, values: of("frequency") },
         { kind: "training", sign: "●", text: "chosen", values: of("inconsistency"), bounds: of("lower_bound") },
       ],
-      references: [{ kind: "guess", y: axis.least, text: `${chart.isWide(width) && nFound < 100 ? "with " : ""}all ${counted(nFound, "threshold")}`,
+      references: [{ kind: "guess", sign: chart.isWide(width) || nFound < 100 ? "—" : "", y: axis.least, text: `all ${counted(nFound, "threshold")}`,
         title: `with all ${counted(nFound, "threshold")}: ${percent(axis.least)}` }],
       label: `Inconsistency over the number of thresholds. ${sentence()}`,
       tip: (i) => `${state.called(levels[i], axis)}: ${said(levels[i]).join("; ")}`,
