@@ -70,6 +70,7 @@ double LeafCost::most_of(const double* weight) const {
 
 // - error and gini are superadditive: a leaf costs at least as much as its parts as separate leaves.
 // - log_loss and evidence cost at least −Σ w_k · log(w_k / n), the minimum over all probabilities, which is superadditive.
+// - error_and_log_loss is a sum of the two, so half of the bound for the error is added.
 double LeafCost::least_of(const double* weight) const {
   const double v = sum_of(weight, n_classes_), error = v - *std::max_element(weight, weight + n_classes_);
   double squares = 0, entropy = 0;

@@ -295,6 +295,14 @@ def test_old_certificates_without_distances_are_read():
     assert one.verified(json.dumps(document)).accepted
 
 
+def test_old_certificates_without_count_ties_are_read():
+    one = fitted(mixed(), count_ties=False)
+    document = json.loads(one.document)
+    del document["parameters"]["count_ties"]
+    del document["tree"]["provenance"]["discretizer"]["parameters"]["count_ties"]
+    assert one.verified(json.dumps(document)).accepted
+
+
 def test_old_certificates_without_max_nodes_are_read():
     one = case("gb")
     document = json.loads(one.document)

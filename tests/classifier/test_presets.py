@@ -25,7 +25,7 @@ def test_the_paper_has_stumps_all_thresholds_and_the_error():
     assert tree.regularization_ == 10 / len(ROWS)
 
 
-def test_the_default_has_depth_two_and_eight_leaves_by_log_loss():
+def test_the_default_black_box_has_depth_two_and_the_tree_eight_leaves():
     default = FCCAClassifier().fit(X[ROWS], y[ROWS])
     assert black_box(default).max_depth == 2
     tree = default.tree_

@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
 
 from fcca import FCCAClassifier, FCCADiscretizer
 from fcca.certificates import certificate, verify
-from fcca.constraints import Immutable
+from fcca.constraints import Immutable, OneHot
 from fcca.counterfactuals import CounterfactualEngine
 from fcca.streaming import distill
 
@@ -94,8 +95,8 @@ def test_zero_one_columns_have_ties_and_continuous_ones_are_not_searched_again(m
     random = np.random.default_rng(0)
     X = random.integers(0, 2, (200, 5)).astype(float)
     y = (X[:, :3].sum(axis=1) >= 2).astype(int)
-    every, first = (FCCADiscretizer(boosting(0), count_ties=ties).fit(X, y).all_thresholds_ for ties in (True, False))
-    assert every.count.sum() > first.count.sum()
+    every, first = with_and_without(X, y, boosting(0))
+    assert every > first
     continuous = FCCADiscretizer(boosting(0))
     calls = []
     solve = CounterfactualEngine.solve
@@ -105,11 +106,41 @@ def test_zero_one_columns_have_ties_and_continuous_ones_are_not_searched_again(m
     assert len(calls) == 1
 
 
+def with_and_without(X, y, *given, **settings):
+    """Sums of all counts with ties and without."""
+    tables = (FCCADiscretizer(*given, count_ties=ties, **settings).fit(X, y).all_thresholds_ for ties in (True, False))
+    return [table.count.sum() for table in tables]
+
+
 def test_rules_hold_for_ties():
     X, y = categories(5)
-    names = [str(name) for name in X.columns[:2]]
-    found = FCCADiscretizer(boosting(5), constraints=[Immutable(*names)], p0=0.0).fit(X, y).all_thresholds_
-    assert not set(found.feature.tolist()) & {0, 1}
+    rule = Immutable(str(X.columns[0]))
+    settings = {"constraints": [rule], "p0": 0.0, "category_distance": DISTANCE}
+    every, first = with_and_without(X, y, boosting(5), **settings)
+    assert every > first
+    assert 0 not in FCCADiscretizer(boosting(5), **settings).fit(X, y).all_thresholds_.feature
+
+
+def test_categories_of_linear_models_have_ties():
+    X, y = categories(5, n_rows=200)
+    every, first = with_and_without(X, y, LogisticRegression(), category_distance=DISTANCE)
+    assert every > first
+
+
+def test_one_hot_groups_have_ties():
+    X, y = categories(2, n_rows=200)
+    encoded = pd.get_dummies(X).astype(float)
+    groups = [OneHot(*(name for name in encoded if name.startswith(str(column)))) for column in X]
+    every, first = with_and_without(encoded, y, boosting(2), constraints=groups, p0=0.0)
+    assert every > first
+
+
+def test_every_change_ties_if_distance_costs_nothing():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 4))
+    y = (np.abs(X).sum(axis=1) > 3).astype(int)
+    every, first = with_and_without(X, y, boosting(0), lambda1=0.0)
+    assert every > first
 
 
 def test_chunks_count_the_same_ties():
@@ -118,6 +149,7 @@ def test_chunks_count_the_same_ties():
     chunks = [(X.iloc[at : at + 30], y[at : at + 30]) for at in range(0, 90, 30)]
     model = whole.discretizer_.estimator_
     streamed = distill(chunks, FCCADiscretizer(FrozenEstimator(model), category_distance=DISTANCE))
+    assert np.subtract(*with_and_without(X, y, FrozenEstimator(model), category_distance=DISTANCE)) > 0
     assert streamed.discretizer_.all_thresholds_ == whole.discretizer_.all_thresholds_
 
 
@@ -131,3 +163,16 @@ def test_certificates_cover_ties():
     refused = verify(json.dumps(document), X, y, model)
     assert not refused.accepted
     assert "thresholds found" in {check.name for check in refused.checks if check.outcome == "failed"}
+
+
+def test_a_time_limit_does_not_excuse_forged_counts():
+    X, y = categories(3)
+    discretizer = FCCADiscretizer(boosting(3), category_distance=DISTANCE, p0=0.0, time_limit=1000.0)
+    classifier = FCCAClassifier(discretizer).fit(X, y)
+    model = classifier.discretizer_.estimator_
+    document = json.loads(certificate(classifier))
+    assert verify(json.dumps(document), X, y, model).accepted
+    counts = document["thresholds"]["found"]["conditions"]
+    counts[0]["count"] += 20
+    failed = {check.name for check in verify(json.dumps(document), X, y, model).checks if check.outcome == "failed"}
+    assert "thresholds found" in failed

@@ -61,6 +61,7 @@ def test_auto_is_the_smallest_number_no_worse_than_all(classifier, data):
     path = auto.selection_path_
     assert path["n_thresholds"].tolist() == list(range(1, 17))
     enough = path[(path["accuracy"] >= path["accuracy_all"]) & (path["log_loss"] <= path["log_loss_all"])]
+    enough = enough[enough["auc"] >= enough["auc_all"]]
     n = enough["n_thresholds"].min() if len(enough) else None
     again = clone(classifier).set_params(n_thresholds=n).fit(X, y)
     assert auto.n_thresholds_ == again.n_thresholds_
@@ -167,8 +168,10 @@ def test_ways_to_choose_a_number():
     assert choose_n_thresholds(path, "best") == 5
     assert choose_n_thresholds(path.assign(accuracy_se=np.nan), "one_standard_error") == 5
     with_all = path.assign(accuracy_all=0.895, log_loss=[0.4, 0.3, 0.3, 0.2], log_loss_all=0.25)
+    with_all = with_all.assign(auc=[0.8, 0.9, 0.91, 0.92], auc_all=0.9)
     assert choose_n_thresholds(with_all) == 9
     assert choose_n_thresholds(with_all.assign(log_loss_all=0.3)) == 5
+    assert choose_n_thresholds(with_all.assign(log_loss_all=0.3, auc_all=0.92)) == 9
     assert choose_n_thresholds(with_all.assign(accuracy_all=0.91)) is None
     with pytest.raises(InvalidInputError, match="'no_worse', 'best' or 'one_standard_error'"):
         choose_n_thresholds(path, "tradeoff")
@@ -245,7 +248,7 @@ def test_a_path_that_cannot_be_chosen_from_is_refused(choose):
     with pytest.raises(InvalidInputError, match="it has no column"):
         choose(pd.DataFrame({"accuracy": [0.9]}))
     columns = ["n_thresholds", "lambda0", "Q", "thresholds", "accuracy", "accuracy_se"]
-    columns += ["accuracy_all", "log_loss", "log_loss_all"]
+    columns += ["accuracy_all", "auc", "auc_all", "log_loss", "log_loss_all"]
     with pytest.raises(InvalidInputError, match="no rows"):
         choose(pd.DataFrame(columns=columns))
 

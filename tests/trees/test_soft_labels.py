@@ -105,11 +105,12 @@ def test_nodes_count_the_labels():
         assert tree.tree_.n_rows[node] == np.sum(leaf == node)
 
 
-def test_class_weights_multiply_soft_labels():
+@pytest.mark.parametrize(("criterion", "share_of_error"), [("log_loss", 0.0), ("error+log_loss", 0.5)])
+def test_class_weights_multiply_soft_labels(criterion, share_of_error):
     random = np.random.default_rng(1)
     table, label = random.integers(0, 2, (300, 6)), (random.random(300) < 0.2).astype(int)
     shares = random.dirichlet([4, 1], 300)
-    tree = OptimalTreeClassifier(class_weight={0: 1, 1: 5}, criterion="log_loss", regularization=0.01)
+    tree = OptimalTreeClassifier(class_weight={0: 1, 1: 5}, criterion=criterion, regularization=0.01)
     tree.fit(table, label, probability=shares)
     parts = SoftLabels.of(shares).weight / UNITS * [1, 5]
     leaf = tree.apply(table)
@@ -117,6 +118,7 @@ def test_class_weights_multiply_soft_labels():
     for node in np.unique(leaf):
         weight = parts[leaf == node].sum(axis=0)
         cost -= (weight * np.log((weight + 0.5) / (weight.sum() + 1))).sum()
+        cost += share_of_error * (weight.sum() - weight.max())
     assert tree.objective_ == pytest.approx(cost / parts.sum() + 0.01 * tree.n_leaves_)
 
 

@@ -32,7 +32,8 @@ LARGEST = 2**29  # characters; a certificate of a million rows has fewer
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 SHARES = ("p0", "p1", "Q")
 COSTS = ("lambda0", "lambda1", "lambda2")
-PAPER_DISTANCES = {"scale": "range", "category_distance": 1.0}  # defaults for documents without these entries
+# Values of parameters that older documents do not have.
+OLD_DEFAULTS = {"scale": "range", "category_distance": 1.0, "count_ties": False}
 TIMES = ("time_limit", "time_limit_per_row")
 TREE_PARAMETERS = {
     "criterion": str,
@@ -300,7 +301,7 @@ def _parameters(given: dict[str, Any]) -> StatedParameters:
         if (name, value) == ("merge_tolerance", "auto") or (name == "margin" and isinstance(value, str))
     }
     numbers = {name: kind for name, kind in SEARCH.items() if name not in texts}
-    search = _reader.entries({"count_ties": False} | given, numbers, where) | texts  # old documents have no count_ties
+    search = _reader.entries(OLD_DEFAULTS | given, numbers, where) | texts
     _reader.check_range(search, (*SHARES, "merge_tolerance"), 0, 1, where)
     _reader.check_range(search, (*COSTS, *TIMES), 0, math.inf, where)
     if search["preset"] not in PRESETS:
@@ -335,7 +336,7 @@ def _distances(given: dict[str, Any], where: str) -> dict[str, Any]:
 
     If a document lacks one of them, its value in the paper is used: "range" for ``scale``, 1 for ``category_distance``.
     """
-    given = PAPER_DISTANCES | given
+    given = OLD_DEFAULTS | given
     scale = _reader.entry(given, "scale", dict if isinstance(given["scale"], dict) else str, where)
     distance = _reader.entry(
         given, "category_distance", str if isinstance(given["category_distance"], str) else float, where

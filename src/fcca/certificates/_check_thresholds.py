@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fcca.certificates._evidence import NEAR, Bools, Evidence, Longs, NotChecked, is_near, named_rows, typed_label
 from fcca.constraints import Limits
@@ -19,9 +20,7 @@ from fcca.discretizers import (
     DecidingValues,
     TiedCounterfactuals,
     crossings,
-    discrete_columns,
     find_deciding_values,
-    find_ties,
     most_thresholds,
 )
 from fcca.exceptions import FCCAError, InvalidInputError, UnfinishedSearchWarning
@@ -81,36 +80,63 @@ def thresholds_found(given: Evidence) -> list[str]:
     counterfactuals cross are counted, merged and rounded as in ``fit``. The result is compared with the certificate.
     """
     counterfactuals = given.as_found()
-    points = given.points
-    deciding = DecidingValues(given.gap_point, points.gap_feature.astype(np.int32), len(points.gap_row), 0)
     ties = repeated_ties(given, counterfactuals)
-    crossed = crossings(given.engine, counterfactuals, given.search.columns, deciding, ties)
-    weight = given.weight[counterfactuals.rows[crossed.point]]
-    table, _ = crossed.table(list(given.stated.columns), weight, given.search.columns)
-    counts = CrossingCounts(table, counterfactuals.counts(), len(given.table), 1, 0.0, 1.0)
     try:
-        merged, _ = given.search.merged(counts)
+        computed = _computed_thresholds(given, counterfactuals, ties)
     except FCCAError as error:
         return [str(error)]
-    around = given.search.values_around(merged, given.table) if given.search.needs_values_around else None
-    computed, _ = given.search.finished(merged, around)
     problems = _differences(given.stated.found, computed)
     if problems and len(ties.point) and given.stated.parameters.search_is_limited:
-        raise NotChecked(
-            "The recomputed counts differ from the certificate. When the certificate was made, a time limit may have "
-            "stopped searches for equally cheap counterfactuals. This cannot be checked."
-        )
+        without = _computed_thresholds(given, counterfactuals, NO_TIES)
+        if _lies_between(given.stated.found, without, computed):
+            raise NotChecked(
+                "Some counts are lower than the recomputed ones. The certificate's time limit may have stopped searches for "
+                "equally cheap counterfactuals, which cannot be checked."
+            )
     return problems
 
 
+def _computed_thresholds(given: Evidence, counterfactuals: Counterfactuals, ties: TiedCounterfactuals) -> ThresholdTable:
+    """Count, merge and round the conditions that counterfactuals and ties cross."""
+    points = given.points
+    deciding = DecidingValues(given.gap_point, points.gap_feature.astype(np.int32), len(points.gap_row), 0)
+    crossed = crossings(given.engine, counterfactuals, given.search.columns, deciding, ties)
+    weight = given.weight[counterfactuals.rows[crossed.point]]
+    table, _ = crossed.table(list(given.stated.columns), weight, given.search.columns)
+    merged, _ = given.search.merged(CrossingCounts(table, counterfactuals.counts(), len(given.table), 1, 0.0, 1.0))
+    around = given.search.values_around(merged, given.table) if given.search.needs_values_around else None
+    computed, _ = given.search.finished(merged, around)
+    return computed
+
+
 def repeated_ties(given: Evidence, counterfactuals: Counterfactuals) -> TiedCounterfactuals:
-    """Repeat the searches for ties: other counterfactuals with the same cost as the stated ones."""
-    if not given.search.counts_ties:
-        return NO_TIES
-    ties = find_ties(counterfactuals, discrete_columns(given.engine.cells), given.limits, _timed_solve(given))
+    """Repeat the searches for counterfactuals that cost as much as the stated ones."""
+    ties = given.search.ties(counterfactuals, given.limits, _timed_solve(given))
     if ties.n_unfinished:
         raise NotChecked(f"The time limit stopped {ties.n_unfinished} of {ties.n_searches} searches for ties.")
     return ties
+
+
+def _lies_between(stated: ThresholdTable, without: ThresholdTable, computed: ThresholdTable) -> bool:
+    """Return True if the stated table may lack some ties, but is right otherwise.
+
+    Every stated condition must be among the computed ones, with the same cut and neighbouring values. Its count must not be
+    above the computed count, nor below the count without ties.
+    """
+    said, low, high = (_conditions(table) for table in (stated, without, computed))
+    if not set(low) <= set(said) <= set(high):
+        return False
+    values = dict(zip(high, _neighbours(computed), strict=True))
+    return all(
+        low.get(key, ("", 0.0))[1] * (1 - NEAR) <= count <= high[key][1] * (1 + NEAR)
+        and np.allclose(row, values[key], rtol=NEAR, atol=0, equal_nan=True)
+        for (key, (_, count)), row in zip(said.items(), _neighbours(stated), strict=True)
+    )
+
+
+def _neighbours(table: ThresholdTable) -> NDArray[np.float64]:
+    """Return the cut of each condition, and the training values below and above it."""
+    return np.column_stack([table.cut, table.below, table.above])
 
 
 def _differences(stated: ThresholdTable, computed: ThresholdTable) -> list[str]:

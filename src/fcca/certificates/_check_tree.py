@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca.certificates._certificate_reader import PAPER_DISTANCES
+from fcca.certificates._certificate_reader import OLD_DEFAULTS
 from fcca.certificates._evidence import NEAR, Evidence, Floats, NotChecked, is_near, typed_label
 from fcca.certificates._fingerprints import plain_label
 from fcca.exceptions import UnfinishedSearchWarning
@@ -210,7 +210,7 @@ def _search_parameters(given: Evidence, stated: Container[str]) -> dict[str, Any
     newer parameter may be absent from the provenance, provided that it has the value that older versions always used.
     """
     requested = {name: plain_parameter(value) for name, value in given.stated.parameters.search.items()}
-    old = {name for name, paper in PAPER_DISTANCES.items() if requested[name] == paper and name not in stated}
+    old = {name for name, value in OLD_DEFAULTS.items() if requested[name] == value and name not in stated}
     return {name: value for name, value in requested.items() if name not in WITHOUT_EFFECT | old}
 
 

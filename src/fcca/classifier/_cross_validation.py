@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 
@@ -131,11 +132,30 @@ class FoldTrees:
             "compression": compression_rate(B, **weights),
             "inconsistency": inconsistency_rate(B, fold.y, **weights),
             "accuracy": fidelity(predicted, fold.y_test, fold.test_weight),
+            "auc": _auc(tree, B_test, fold),
             "log_loss": _log_loss(tree, B_test, fold),
             "fidelity": fidelity(predicted, self.predictions, fold.test_weight),
             "leaves": getattr(tree, "n_leaves_", np.nan),
             "optimal": float(getattr(tree, "is_optimal_", np.nan)),
         }
+
+
+def _auc(tree: Any, B: NDArray[np.int8], fold: Fold) -> float:
+    """Compute the one-vs-rest AUC of a tree on the held-out rows, averaged over the classes.
+
+    ``B`` are the binary columns of these rows. Return NaN for a tree without ``predict_proba``, and if no class is held by
+    some of the rows and not by others.
+    """
+    if not hasattr(tree, "predict_proba"):
+        return np.nan
+    probability = tree.predict_proba(B)
+    is_class = [fold.y_test == label for label in tree.classes_]
+    areas = [
+        roc_auc_score(member, probability[:, at], sample_weight=fold.test_weight)
+        for at, member in enumerate(is_class)
+        if member.any() and not member.all()
+    ]
+    return float(np.mean(areas)) if areas else np.nan
 
 
 def _log_loss(tree: Any, B: NDArray[np.int8], fold: Fold) -> float:
@@ -198,7 +218,7 @@ def selections_of_fold(
         frontier = selection.frontier(discretizer.thresholds_, fold.X, measured, numbers, fold.weight)
     B, B_test = discretizer.transform(fold.X), discretizer.transform(fold.X_test)
     unselected = trees.line(discretizer.thresholds_, B, B_test)
-    with_all = {f"{name}_all": unselected[name] for name in ("accuracy", "log_loss")}
+    with_all = {f"{name}_all": unselected[name] for name in ("accuracy", "auc", "log_loss")}
     for n in numbers:
         # The largest selection of at most n thresholds. There is no line if ``keep`` requires more than n.
         for one in [one for one in frontier if one.n_thresholds <= n][-1:]:
@@ -266,8 +286,8 @@ def choose_n_thresholds(path: pd.DataFrame, rule: str = "no_worse") -> int | Non
     path : DataFrame
         The result of :meth:`FCCAClassifier.selection_path`.
     rule : {"no_worse", "best", "one_standard_error"}, default="no_worse"
-        "no_worse" chooses the smallest number whose tree is no worse than the tree on all thresholds, in accuracy and in
-        log-loss on held-out rows. "best" chooses the number whose tree has the highest accuracy. "one_standard_error"
+        "no_worse" chooses the smallest number whose tree is no worse than the tree on all thresholds, in accuracy, AUC
+        and log-loss on held-out rows. "best" chooses the number whose tree has the highest accuracy. "one_standard_error"
         chooses the smallest number whose accuracy is within one standard error of the highest.
 
     Returns
@@ -276,8 +296,11 @@ def choose_n_thresholds(path: pd.DataFrame, rule: str = "no_worse") -> int | Non
         None means to keep all thresholds. The rule "no_worse" returns None if every number gives a worse tree.
     """
     if rule == "no_worse":
-        _check_path(path, "selection_path", ("n_thresholds", "accuracy", "accuracy_all", "log_loss", "log_loss_all"))
-        is_worse = (path["accuracy"] < path["accuracy_all"]) | (path["log_loss"] > path["log_loss_all"])
+        measures = ("accuracy", "auc", "log_loss")
+        _check_path(path, "selection_path", ("n_thresholds", *measures, *(f"{name}_all" for name in measures)))
+        is_worse = path["log_loss"] > path["log_loss_all"]
+        for name in ("accuracy", "auc"):
+            is_worse |= path[name] < path[f"{name}_all"]
         return None if is_worse.all() else int(path.loc[~is_worse, "n_thresholds"].min())
     if rule not in ("best", "one_standard_error"):
         raise InvalidInputError(f"rule must be 'no_worse', 'best' or 'one_standard_error', got {rule!r}.")
@@ -352,8 +375,8 @@ class CrossValidationMixin(ABC):
         DataFrame
             One row for each ``lambda0`` and ``Q``, with means over the folds. ``thresholds``: number of thresholds kept.
             ``features``: number of columns with a threshold. ``compression`` and ``inconsistency``: on training rows.
-            ``accuracy`` and ``log_loss``: on held-out rows, against their labels. ``fidelity``: on held-out rows, against
-            the black box. ``leaves``: number of leaves. ``optimal``: share of folds whose tree is proven optimal.
+            ``accuracy``, ``auc`` and ``log_loss``: on held-out rows, against their labels. ``fidelity``: on held-out rows,
+            against the black box. ``leaves``: number of leaves. ``optimal``: share of folds whose tree is proven optimal.
             ``accuracy_se``: standard error of the accuracy.
 
         See Also
@@ -404,8 +427,8 @@ class CrossValidationMixin(ABC):
         DataFrame
             One row for each number of thresholds, with means over the folds. The columns are those of
             :meth:`granularity_path`, with ``n_thresholds`` instead of ``lambda0`` and ``Q``. In addition,
-            ``selection_optimal``: share of folds whose thresholds are proven optimal. ``accuracy_all`` and ``log_loss_all``:
-            accuracy and log-loss of the tree on all thresholds, on held-out rows.
+            ``selection_optimal``: share of folds whose thresholds are proven optimal. ``accuracy_all``, ``auc_all`` and
+            ``log_loss_all``: the same measures for the tree on all thresholds.
 
         See Also
         --------

@@ -303,8 +303,8 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
         Preset | None,
         model_option(
             metavar="NAME",
-            help="paper: the published method, with 100 stumps, a category distance of 1, all thresholds, and the tree of "
-            "depth 3 with the fewest errors. Other options override the preset.",
+            help="paper: the published method, with 100 stumps, a category distance of 1, one counterfactual per row, all "
+            "thresholds, and the tree of depth 3 with the fewest errors. Other options override the preset.",
         ),
     ] = None
     criterion: Annotated[

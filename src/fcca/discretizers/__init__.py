@@ -33,12 +33,7 @@ from fcca.discretizers._search_results import (
 )
 from fcca.discretizers._stages import count_rows as count_rows
 from fcca.discretizers._threshold_search import ThresholdSearch as ThresholdSearch
-from fcca.discretizers._ties import (
-    NO_TIES as NO_TIES,
-    TiedCounterfactuals as TiedCounterfactuals,
-    discrete_columns as discrete_columns,
-    find_ties as find_ties,
-)
+from fcca.discretizers._ties import NO_TIES as NO_TIES, TiedCounterfactuals as TiedCounterfactuals
 from fcca.discretizers._validation import asked_distances as asked_distances, problem_of as problem_of
 
 # Every discretizer that is imported above.

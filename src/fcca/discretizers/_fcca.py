@@ -82,9 +82,10 @@ class FCCADiscretizer(PartialFitTransformer):
         distance of 1 equals the full range of a numeric column; then few conditions are on categories. None is "auto", or 1
         with ``preset="paper"``.
     count_ties : bool, default=None
-        Whether to count all equally cheap counterfactuals of a row that change different columns, or only the first. Ties
-        are common between changes of categories, because these cost the same in every column. Rows whose counterfactual
-        changes a continuous column are not searched again. None is True, or False with ``preset="paper"``.
+        Whether to count further counterfactuals of a row that cost the same as the first and change none of its columns.
+        They are common for categories, because a change of category costs the same in every column. Rows are searched again
+        if their counterfactual changes only categories or columns in which the black box separates all training values,
+        such as 0 and 1. None is True, or False with ``preset="paper"``.
     Q : float, default=0.0
         Granularity: keep the thresholds whose count is at least the Q-quantile of all counts. The count of a threshold says
         how often counterfactuals cross it. A higher Q keeps fewer thresholds. See also :meth:`set_granularity`.
@@ -129,7 +130,8 @@ class FCCADiscretizer(PartialFitTransformer):
         The chosen conditions, with the proof. Only if there is a selection.
     counterfactuals_ : Counterfactuals
         One counterfactual per training row that is predicted correctly with a confidence between ``p0`` and ``p1``. The
-        status says whether it is proven to be the cheapest one. :meth:`partial_fit` does not keep the counterfactuals.
+        status says whether it is proven to be the cheapest one. Further, equally cheap counterfactuals (``count_ties``) are
+        counted, but not kept. :meth:`partial_fit` does not keep any.
     statuses_ : dict of str to int
         Number of counterfactuals with each status.
     estimator_ : classifier

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import replace
@@ -362,14 +362,23 @@ class ThresholdSearch:
             exact=bool(self.rules),
         )
         deciding = find_deciding_values(X, found, limits, solve)
-        ties = find_ties(found, discrete_columns(engine.cells), limits, solve) if self.counts_ties else NO_TIES
+        ties = self.ties(found, limits, solve)
         self._seconds = perf_counter() - began
         return found, deciding, ties
 
-    @property
-    def counts_ties(self) -> bool:
-        """True if all equally cheap counterfactuals of a row are counted."""
-        return bool(resolved(vars(self.parameters))["count_ties"])
+    def ties(
+        self, found: Counterfactuals, limits: Limits | None, solve: Callable[[Points, Limits], Counterfactuals]
+    ) -> TiedCounterfactuals:
+        """Find further counterfactuals with the same cost, if ``count_ties`` is True.
+
+        Parameters
+        ----------
+        found, limits, solve
+            See :func:`find_ties`.
+        """
+        if not resolved(vars(self.parameters))["count_ties"]:
+            return NO_TIES
+        return find_ties(found, discrete_columns(self.engine), limits, solve)
 
     def limits(self, rows: Floats) -> Limits | None:
         """Compile the rules for the given encoded rows; None if there are no rules."""

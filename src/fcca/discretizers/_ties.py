@@ -2,19 +2,20 @@
 
 A change of a category costs the same in every column. So several changes of a row are often equally cheap, and the search
 returns only the first one found. If the others were not counted, important columns could be left without a threshold.
+Of equally cheap changes that share a column, only the first counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca.cells import Cells
 from fcca.constraints import Limits, limits_for
-from fcca.counterfactuals import Counterfactuals
+from fcca.counterfactuals import STATUSES, CounterfactualEngine, Counterfactuals
 
 Points = NDArray[np.int64]
 
@@ -26,7 +27,7 @@ class TiedCounterfactuals(NamedTuple):
     """Further counterfactuals of rows, with the same cost as the first one but other columns."""
 
     point: Points  # for each further counterfactual, the position of the first counterfactual of its row
-    found: tuple[Counterfactuals, ...]
+    found: tuple[Counterfactuals, ...]  # one entry per round of searches
     n_searches: int
     n_unfinished: int  # searches that ran out of time
 
@@ -34,19 +35,25 @@ class TiedCounterfactuals(NamedTuple):
 NO_TIES = TiedCounterfactuals(np.empty(0, dtype=np.int64), (), 0, 0)
 
 
-def discrete_columns(cells: Cells) -> NDArray[np.bool_]:
-    """Return a mask of the columns in which every cell holds a single training value.
+def discrete_columns(engine: CounterfactualEngine) -> NDArray[np.bool_]:
+    """Return a mask of the columns in which a change can have only a few different costs.
 
-    These are columns of categories, and numeric columns with few values, such as 0 and 1.
+    These are columns of categories, and numeric columns in which every cell holds a single training value, such as 0 or 1.
+    A change of a column without cuts crosses no threshold, so these columns count as discrete, too. If the distance costs
+    nothing, all columns are discrete.
 
     Parameters
     ----------
-    cells : Cells
-        Cells that have observed the training rows.
+    engine : CounterfactualEngine
+        An engine that has observed the training rows.
     """
-    is_single = ~(cells.smallest < cells.largest)  # True for empty cells, whose values are NaN
-    discrete: NDArray[np.bool_] = np.logical_and.reduceat(is_single, cells.first_cell[:-1])
-    discrete[list(cells.code_cell)] = True
+    cells, problem = engine.cells, engine.problem
+    if problem.lambda1 == problem.lambda2 == 0:
+        return np.ones(cells.n_features, dtype=np.bool_)
+    discrete = ~np.array(engine.is_number)
+    if engine.has_cuts:
+        is_single = ~(cells.smallest < cells.largest)  # True for empty cells, whose values are NaN
+        discrete |= np.logical_and.reduceat(is_single, cells.first_cell[:-1]) | (np.diff(cells.first_cut) == 0)
     return discrete
 
 
@@ -58,8 +65,8 @@ def find_ties(
 ) -> TiedCounterfactuals:
     """Find further counterfactuals with the same cost as those in ``found``.
 
-    A row is searched again only if its counterfactual changes discrete columns alone, because changes of continuous columns
-    have equal costs only by chance. The columns that the counterfactuals of a row already change are frozen. The search is
+    A row is searched again only if its counterfactual changes discrete columns alone, because changes of other columns
+    rarely have equal costs. The columns that the counterfactuals of a row already change are frozen. The search is
     repeated until the cheapest change costs more.
 
     Parameters
@@ -88,9 +95,12 @@ def find_ties(
         assert mine is not None
         latest = solve(which, mine)
         n_searches += len(which)
-        n_unfinished += int(latest.is_status("feasible", "unknown").sum())
-        is_tied = latest.is_status("optimal") & (latest.cost <= found.cost[which] * (1 + TOLERANCE))
+        limit = found.cost[which] * (1 + TOLERANCE)
+        # No change costs less than the first one, so a change within the limit is optimal even if the search was stopped.
+        is_tied = latest.is_status("optimal", "feasible") & (latest.cost <= limit)
+        n_unfinished += int((latest.is_status("feasible", "unknown") & ~is_tied & (latest.bound <= limit)).sum())
         tied = latest.take(np.flatnonzero(is_tied))
+        tied = replace(tied, status_code=np.full_like(tied.status_code, STATUSES.index("optimal")))
         which = which[is_tied]
         frozen[which[tied.moves.point], tied.moves.feature] = True
         points.append(which)

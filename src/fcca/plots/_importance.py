@@ -32,7 +32,7 @@ class CounterfactualImportanceDisplay(Display):
     ----------
     importance : DataFrame
         One row per column of the table, sorted by ``moved`` from large to small. ``feature``: name of the column. ``moved``:
-        weight of the proven counterfactuals that change it. ``share``: their share of all proven counterfactuals.
+        weight of the rows with a proven cheapest change of the column. ``share``: their share of all rows with a proven one.
         ``crossings``: how often its conditions are crossed. ``thresholds``: number of thresholds found on it. ``kept``:
         number of these thresholds that are kept.
     n_counterfactuals : float
@@ -96,10 +96,16 @@ class CounterfactualImportanceDisplay(Display):
             weight = weight[found.rows]
         proven = found.is_status("optimal")
         n = len(found.feature_names)
-        # A counterfactual has one entry per moved column, so the sum counts each counterfactual once.
-        counted = proven[found.moves.point]
-        moved = np.bincount(found.moves.feature[counted], weights=weight[found.moves.point[counted]], minlength=n)
         everything, kept = discretizer.all_thresholds_, discretizer.thresholds_
+        counted = proven[found.moves.point]
+        points, first = discretizer.crossing_points()
+        condition = np.repeat(np.arange(len(everything)), np.diff(first))
+        is_change = everything.kind[condition] != "missing"
+        # Pairs of row and column: the changes of the counterfactuals, and those of equally cheap ones.
+        changed = np.concatenate([found.moves.point[counted], points[is_change]]) * n
+        changed += np.concatenate([found.moves.feature[counted], everything.feature[condition[is_change]]])
+        row, column = np.divmod(np.unique(changed), n)
+        moved = np.bincount(column, weights=weight[row], minlength=n)
         total = float(weight[proven].sum())
         frame = pd.DataFrame(
             {
@@ -154,6 +160,6 @@ class CounterfactualImportanceDisplay(Display):
         ax.spines["left"].set_color(LIGHT)
         left_out = len(self.importance) - len(frame)
         more = f"; {several(left_out, 'column')} changed less often left out" if left_out else ""
-        label = f"share of {self.n_counterfactuals:,.6g} counterfactuals that change the column{more}"
+        label = f"share of {self.n_counterfactuals:,.6g} rows with a cheapest change of the column{more}"
         ax.set_xlabel(some_lines(label, 0.9 * (wide - name_width), SMALL, 3), fontsize=SMALL)
         ax.set_title("Columns changed by counterfactuals", fontsize=TITLE)

@@ -22,7 +22,7 @@ fcca.map = (() => {
   function words(id) {
     const { text, count } = data.conditions[id], kept = state.level().kept.includes(id);
     const weight = hasChanges
-      ? `crossed by ${counted(count, "change")} (${percent(count / data.n_counterfactuals)})` : `importance ${fcca.count(count)}`;
+      ? `crossed by the changes of ${counted(count, "row")} (${percent(count / data.n_counterfactuals)})` : `importance ${fcca.count(count)}`;
     return `${text}: ${weight}; ${kept ? "kept" : "left out"} at ${state.called()}`;
   }
   // Show the text below the map, for screen readers, and at the mark.

@@ -34,7 +34,7 @@ fcca.table = (() => {
     fcca.put("kept-caption", `${number(nKept(state.level()))} of ${counted(nFound, "threshold")} are kept at `,
       `${state.called()}; the tree uses `,
       asked.size ? `${number(asked.size)} of them (●). ` : "none of them. ", hasChanges
-        && `The count is the number of proven cheapest changes that cross the threshold. The share is the count divided by ${number(data.n_counterfactuals)}, the number of all proven cheapest changes. The longest bar is the largest count of all thresholds, kept or not.`,
+        && `The count is the number of rows with a proven cheapest change that crosses the threshold. The share is the count divided by ${number(data.n_counterfactuals)}, the number of rows with a proven cheapest change. The longest bar is the largest count of all thresholds, kept or not.`,
       kept.length < nKept(state.level()) ? ` The table lists the ${number(kept.length)} thresholds crossed most often.` : "");
     put("kept",
       el("table", { class: "kept" },

@@ -161,7 +161,7 @@ fcca.rows = (() => {
       const kept = new Set(state.level().kept);
       if (change.crossed.length) {
         part.append(el("h4", {}, "Crossed thresholds"),
-          el("p", { class: "quiet" }, "The row and its changed copy are on different sides of each threshold."),
+          el("p", { class: "quiet" }, "This change, or an equally cheap change of other columns, crosses each of these thresholds."),
           el("ul", { class: "crossed" }, change.crossed.map((id) =>
             el("li", { class: kept.has(id) ? "kept" : "dropped", "data-test": "row-crossed", "data-id": id },
               el("span", {}, data.conditions[id].text), el("span", { class: "chip" }, kept.has(id) ? "kept" : "left out")))));

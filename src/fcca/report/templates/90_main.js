@@ -8,7 +8,7 @@
   function how(level) {
     if (level.proof) return frontier.said(level);
     const quantile = number(Number((100 * level.value).toFixed(2)));
-    const which = level.value > 0 ? `counts at or above percentile ${quantile}` : "all of them";
+    const which = level.value > 0 ? `thresholds with counts from percentile ${quantile} up` : "all of them";
     return [hasChanges && `${state.called()} keeps ${which}`];
   }
   function tiles() {
@@ -17,7 +17,7 @@
     const on = (rate) => (heldOut ? [`of ${counted(heldOut.rows, "held-out row")}`, `on training rows: ${percent(rate)}`]
       : [`of ${counted(training.rows, "training row")}`, "no rows were held out"]);
     put("tiles",
-      tile("Agrees with black box", "fidelity", percent(side.fidelity), ...on(training.fidelity)),
+      tile("Agreement with black box", "fidelity", percent(side.fidelity), ...on(training.fidelity)),
       heldOut && tile("Training accuracy", "accuracy", percent(training.accuracy), `on ${counted(training.rows, "training row")}`,
         `black box: ${percent(box.training)}`),
       tile("Thresholds kept", "thresholds", `${number(nKept(level))} of ${number(nFound)}`,
