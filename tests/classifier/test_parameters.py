@@ -127,7 +127,7 @@ def test_cross_validation_without_the_metadata_is_refused(table):
     with config_context(enable_metadata_routing=True):
         black_box = Grouped(n_estimators=5, max_depth=1).set_fit_request(groups=True)
         classifier = FCCAClassifier(FCCADiscretizer(black_box), n_thresholds="auto")
-        with pytest.raises(InvalidInputError, match="without groups"):
+        with pytest.raises(InvalidInputError, match="cannot be combined with groups"):
             classifier.fit(X, y, groups=np.arange(len(y)))
 
 

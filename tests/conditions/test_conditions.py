@@ -251,7 +251,7 @@ def test_mistakes_in_a_list_are_named(loans, condition, words):
 
 
 def test_sets_need_to_know_the_categories():
-    with pytest.raises(InvalidInputError, match="Give the data frame"):
+    with pytest.raises(InvalidInputError, match="Pass a data frame instead of the column names"):
         ThresholdTable.from_list([("purpose", {"tv"})], ["income", "purpose"])
     gaps = ThresholdTable.from_list([("income", None)], ["income", "purpose"])
     assert gaps.names() == ["income is missing"]

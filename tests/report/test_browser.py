@@ -285,7 +285,7 @@ def test_the_map_is_read_by_mouse_and_by_keyboard(opened, mixed):
     assert len(set(said)) > 2
     for text in said:
         condition = next(c for c in data["conditions"] if text.startswith(f"{c['text']}: "))
-        assert f"crossed by {condition['count']:,}\xa0change" in text
+        assert f"crossed by the changes of {condition['count']:,}\xa0row" in text
         kept = data["conditions"].index(condition) in first_level(data)["kept"]
         assert ("kept at" if kept else "left out at") in text
 

@@ -121,7 +121,9 @@ def _split(source: Source, labels: TableLabels, settings: DistillSettings) -> Sp
     counts, test_size, random_state = labels.counts, settings.test_size, settings.random_state
     check_classes(counts, source.label)
     if len(counts) > 2 and settings.decision_threshold is not None:
-        raise InvalidInputError(f"--decision-threshold works only for two classes, but there are {len(counts)}. Omit it.")
+        raise InvalidInputError(
+            f"--decision-threshold works only for two classes, but there are {len(counts)} classes. Omit it."
+        )
     split = Split.of(labels.y, counts, source.label, test_size, random_state)
     learned = labels.learned if labels.y is None else np.unique(labels.y[split.training_rows()]).tolist()
     check_learned(counts, learned, source.label, test_size, random_state)
