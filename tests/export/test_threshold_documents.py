@@ -31,7 +31,7 @@ def test_stored_documents_are_read():
         ("[" * 100_000, "Not a JSON document"),
         ("9" * 5000, "Not a JSON document"),
         (b"\xff\xfe", "Not a JSON document"),
-        ("NaN", "NaN is not a number in JSON"),
+        ("NaN", "JSON does not allow the value NaN"),
         ('{"format": "fcca.thresholds", "format": "x"}', "the name 'format' occurs twice"),
         ('{"format": "fcca.thresholds", "version": true}', "version True"),
         ('{"format": "fcca.thresholds", "version": [1]}', "version"),

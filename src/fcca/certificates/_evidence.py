@@ -351,7 +351,7 @@ class Evidence:
 
     @cached_property
     def claims_flip(self) -> Bools:
-        """Mask of the counterfactuals that are stated to flip the prediction.
+        """Mask of the counterfactuals that, according to the certificate, flip the prediction.
 
         Their status is optimal or feasible.
         """
@@ -373,7 +373,7 @@ class Evidence:
 
     @cached_property
     def left_open(self) -> Bools:
-        """Mask of the searches that are stated to have ended without a proof.
+        """Mask of the searches that, according to the certificate, ended without a proof.
 
         Their status is feasible or unknown.
         """

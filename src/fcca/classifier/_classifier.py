@@ -195,7 +195,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return parameters
 
     def set_params(self, **parameters: Any) -> Self:
-        """Set parameters, also of the default discretizer and tree.
+        """Set parameters, including those of the default discretizer and tree.
 
         Parameters
         ----------
@@ -424,12 +424,13 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
     def to_sklearn(self) -> DecisionTreeClassifier:
         """Convert the tree to a fitted DecisionTreeClassifier, for example for ``plot_tree``.
 
-        If all nodes compare with a threshold, the result predicts X itself. scikit-learn's trees cast X to 32-bit floats
-        before comparing. The thresholds are adjusted so that training rows reach the same leaf, unless 32-bit floats cannot
-        tell them apart. Other values very close to a threshold may end up on the other side of it.
+        If every node compares a column with a threshold, the returned tree takes X itself as input. scikit-learn's trees
+        cast X to 32-bit floats before comparing. The thresholds are adjusted so that training rows reach the same leaf,
+        unless 32-bit floats cannot tell them apart. Other values very close to a threshold may end up on the other side of
+        it.
 
-        scikit-learn's trees cannot test sets of categories or missing values. If the tree has such nodes, the result
-        predicts the binary columns ``discretizer_.transform(X)``. These columns are named after their conditions.
+        scikit-learn's trees cannot test sets of categories or missing values. If the tree has such nodes, the returned tree
+        takes the binary columns ``discretizer_.transform(X)`` as input. These columns are named after their conditions.
         """
         check_is_fitted(self)
         if self.structure_.has_cuts_only and not (self._columns is not None and self._columns.has_categories):

@@ -406,7 +406,7 @@ class CrossValidationMixin(ABC):
     ) -> pd.DataFrame:
         """Cross-validate the tree for several numbers of thresholds.
 
-        A selection chooses the thresholds. The black box and the counterfactuals are computed once per fold.
+        In each fold, ``selection`` chooses the thresholds. The black box and the counterfactuals are computed once per fold.
 
         Parameters
         ----------
@@ -426,9 +426,9 @@ class CrossValidationMixin(ABC):
         -------
         DataFrame
             One row for each number of thresholds, with means over the folds. The columns are those of
-            :meth:`granularity_path`, with ``n_thresholds`` instead of ``lambda0`` and ``Q``. In addition,
-            ``selection_optimal``: share of folds whose thresholds are proven optimal. ``accuracy_all``, ``auc_all`` and
-            ``log_loss_all``: the same measures for the tree on all thresholds.
+            :meth:`granularity_path`, with ``n_thresholds`` instead of ``lambda0`` and ``Q``. Four columns
+            are added. ``selection_optimal`` is the share of folds whose thresholds are proven optimal. ``accuracy_all``,
+            ``auc_all`` and ``log_loss_all`` are the accuracy, AUC and log-loss of the tree on all thresholds.
 
         See Also
         --------

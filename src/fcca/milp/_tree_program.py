@@ -238,10 +238,10 @@ class TreeProgram:
 
     @cached_property
     def place(self) -> tuple[csr_array, Floats]:
-        """Matrix and constant that compute the indicators of possible values from steps.
+        """Matrix and constant that convert binary variables to indicators of chosen values.
 
-        The indicators are ``matrix @ steps + constant``. An indicator is 1 if its value is chosen. Steps are the binary
-        variables of the program.
+        The steps are the binary variables of the program. The indicators are ``matrix @ steps + constant``, one per
+        possible value. An indicator is 1 if its value is chosen.
         """
         return _places_by_steps(self.reach.places.units)
 

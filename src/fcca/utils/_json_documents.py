@@ -68,7 +68,7 @@ def check_length(text: str | bytes, largest: int, what: str) -> None:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number in JSON")
+    raise ValueError(f"JSON does not allow the value {name}")
 
 
 def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
