@@ -54,4 +54,4 @@ _ROOMS = (
 )
 
 # Imported when first used, so that `fcca --help` and Ctrl-C at the start need not wait for scikit-learn.
-__getattr__, __dir__ = lazy_names("fcca", _ROOM_OF_NAME | {room: room for room in _ROOMS})
+__getattr__, __dir__ = lazy_names("fcca", _ROOM_OF_NAME | {room: room for room in _ROOMS}, {"dask": "dask"})

@@ -18,6 +18,12 @@ def test_every_public_name_is_there():
         assert name in dir(fcca)
 
 
+def test_help_works_without_dask(monkeypatch):
+    monkeypatch.setattr("fcca.utils._lazy.find_spec", lambda name: None)
+    assert "dask" not in dir(fcca)
+    assert {"plots", "FCCAClassifier"} <= set(dir(fcca))
+
+
 def test_the_rooms_need_no_import_of_their_own():
     assert in_a_new_process("import fcca; print(fcca.report.write.__name__, 'plots' in dir(fcca))") == "write True"
 

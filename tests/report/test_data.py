@@ -241,7 +241,7 @@ def test_a_certificate_never_promises_more_than_is_proven(one, other):
 def test_what_is_proven_is_told_in_full():
     found = certificate(tree_with(0.05, 0.05, optimal=True))
     assert found["text"] == "proven optimal"
-    assert found["claim"] == "Proven: no tree on these thresholds with depth at most 3 is better on the training rows"
+    assert found["claim"] == "Proven: no tree on these thresholds with depth at most 3 has a lower cost on the training rows"
     assert found["detail"] == (
         "Wrong on 3 % of the training rows, plus 1 % for each of 2 leaves: 5 %. "
         "No tree on these thresholds with depth at most 3 has a smaller sum. Other trees may have the same sum."

@@ -126,7 +126,7 @@ class ThresholdSearch:
         return other
 
     def open_columns(self) -> list[int]:
-        """Return the columns of categories whose labels the black box does not store."""
+        """Return the positions of the categorical columns whose labels the black box does not store."""
         columns = self.engine.model.columns
         if columns is None or not columns.has_categories:
             return []

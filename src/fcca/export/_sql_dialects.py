@@ -85,7 +85,7 @@ class Dialect:
         return text if self.collation is None else exp.Collate(this=text, expression=self.collation.copy())
 
     def truth(self, column: Expression) -> Expression:
-        """Return the SQL expression for a boolean column, comparable with :meth:`truth_value`."""
+        """Return the SQL expression for a boolean column; it can be compared with a :meth:`truth_value`."""
         return exp.cast(column, "text")
 
     # --- constants -----------------------------------------------------------------------------------------------------
@@ -106,11 +106,11 @@ class Dialect:
         return exp.Literal.string(text)
 
     def compared_text(self, text: str) -> Expression:
-        """Return the SQL expression for a string constant, comparable with :meth:`text`."""
+        """Return the SQL expression for a string constant; it can be compared with a :meth:`text`."""
         return self.text_value(text)
 
     def truth_value(self, truth: bool) -> Expression:
-        """Return the SQL expression for true or false, comparable with :meth:`truth`."""
+        """Return the SQL constant for true or false, of the type that :meth:`truth` returns."""
         return exp.Literal.string("true" if truth else "false")
 
     def boolean_value(self, truth: bool) -> Expression:

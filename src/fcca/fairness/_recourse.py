@@ -47,11 +47,11 @@ class GroupRecourse:
           proven to have no change within the rules. ``unfinished``: rows whose search was stopped by a time limit.
           ``unverified``: rows for which a change was found, but ``predict`` of the classifier does not confirm it.
         - ``mean_cost``, ``median_cost`` and ``mean_changes``: mean and median cost, and mean number of changed columns, of
-      the proven cheapest changes.
-        - ``free_optimal``: rows with a proven cheapest change if no rule applies. ``sensitive_changed`` and
+          the proven cheapest changes.
+        - ``free_optimal``: rows with a proven cheapest change when the rules are ignored. ``sensitive_changed`` and
           ``sensitive_share``: number and share of these rows whose change includes the sensitive column.
-        - ``sensitive_enough``: rows for which changing the sensitive column alone leads to the favourable prediction, at any
-          cost. The same person in another group would get the favourable prediction.
+        - ``sensitive_enough``: rows for which changing the sensitive column alone leads to the favourable prediction,
+          whatever this change costs. The same person in another group would get the favourable prediction.
 
         ``sensitive_changed``, ``sensitive_share`` and ``sensitive_enough`` are missing if the classifier does not use the
         sensitive column.
@@ -162,8 +162,8 @@ class GroupRecourse:
         enough = self._by_group("sensitive_enough", "asked")
         text = (
             f"Without any rule, the cheapest change includes {printable(self.sensitive)} itself for "
-            f"{all_of_them['sensitive_changed']:,} of {all_of_them['free_optimal']:,} rows ({by_group}). At any cost, "
-            f"changing it alone is enough for {all_of_them['sensitive_enough']:,} of {all_of_them['asked']:,} "
+            f"{all_of_them['sensitive_changed']:,} of {all_of_them['free_optimal']:,} rows ({by_group}). Changing it "
+            f"alone, whatever the cost, is enough for {all_of_them['sensitive_enough']:,} of {all_of_them['asked']:,} "
             f"({enough})"
         )
         biased = all_of_them["sensitive_changed"] or all_of_them["sensitive_enough"]
@@ -203,8 +203,8 @@ def recourse_by_group(
 
     For each row with an unfavourable prediction, three searches look for the cheapest change. The first search obeys the
     rules and measures the cost. The second search applies no rule and shows whether the cheapest change includes the
-    sensitive column. In the third search, only the sensitive column may change, at any cost. A classifier that would grant a
-    woman the loan if she were a man may be biased.
+    sensitive column. In the third search, only the sensitive column may change, whatever the change costs. A classifier
+    that would grant a woman the loan if she were a man may be biased.
 
     Parameters
     ----------

@@ -1,12 +1,12 @@
 """The values that the columns of a row can take, with costs.
 
 A counterfactual chooses one possible value for each column, or for each one-hot group of columns that change together. The
-possible values are the current value, and one value in every other cell or category. The ``Cells`` object provides the
-smallest and largest training value of each cell, and the counts of the categories. The new values and their costs are
+possible values are the current value, and one value in each of the other cells or categories. The ``Cells`` object provides
+the smallest and largest training value of each cell, and the counts of the categories. The new values and their costs are
 computed here in numpy, not by the C++ core. So the mixed-integer programs check the core independently.
 
-Names in the code: a unit is a column or a one-hot group, a place is a possible value of a unit, and a landing is the new
-value of a number in a cell.
+Names in the code: a unit is a column or a one-hot group, a place is a possible value of a unit, and a landing is the
+value that a numeric column takes when it moves into a cell.
 """
 
 from __future__ import annotations

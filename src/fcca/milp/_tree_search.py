@@ -309,9 +309,9 @@ def solve_milp(
         The cells between the cuts of the model and of the rules. Their method ``observe`` must have been called
         with the training rows.
     rows : ndarray of shape (n_rows, n_features)
-        A table that contains the rows to change. A missing value is NaN, also in a column of categories.
+        A table that contains the rows to change. Missing values are NaN, even in categorical columns.
     points : ndarray of shape (n_points,)
-        Positions of the rows to change in ``rows``.
+        Positions, within ``rows``, of the rows to change.
     own_class, target : ndarray of shape (n_points,)
         Predicted class and target class, as indices in ``model.classes``. A target of -1 stands for any other class.
     margin : ndarray of shape (n_points,)

@@ -40,12 +40,12 @@ OTHER = Other.OTHER
 
 
 class ColumnLabels(NamedTuple):
-    """The labels of a table, matched with the categories of an OpenColumn.
+    """The category labels in a column of a table, matched with those of its OpenColumn.
 
     Attributes
     ----------
     labels : tuple
-        The distinct labels in the table.
+        The distinct labels in this column of the table.
     positions : ndarray
         The position of each label in the categories of the OpenColumn.
     as_category : bool

@@ -224,7 +224,7 @@ def certificate(tree: Any, fit_to: str = "labels") -> dict[str, Any]:
     price = f"{_price(tree, fit_to)}: {amount_in_words(tree.criterion, tree.objective_)}."
     text = proof_in_words(tree.objective_, tree.lower_bound_, tree.is_optimal_)
     if tree.is_optimal_:
-        claim = f"Proven: no {among} is better on the training rows"
+        claim = f"Proven: no {among} has a lower cost on the training rows"
         proof = f"No {among} has a smaller sum. Other trees may have the same sum."
     elif tree.lower_bound_ > 0:
         claim = f"Not proven to be the best {among}: {text} on the training rows"

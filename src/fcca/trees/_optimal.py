@@ -181,9 +181,9 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         ----------
         X, y : as in fit
         sample_weight : array-like of shape (n_rows,), optional
-            Total weight of the equal rows that each row of X stands for.
+            Total weight of the equal rows that each row of X represents.
         n_rows : ndarray of shape (n_rows,), optional
-            Number of equal rows that each row of X stands for. None stands for 1 everywhere.
+            Number of equal rows that each row of X represents. None means one each.
         soft : SoftLabels, optional
             Class probabilities of a black box that the tree learns instead of the labels.
 
