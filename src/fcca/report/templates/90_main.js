@@ -17,7 +17,7 @@
     const on = (rate) => (heldOut ? [`of ${counted(heldOut.rows, "held-out row")}`, `on training rows: ${percent(rate)}`]
       : [`of ${counted(training.rows, "training row")}`, "no rows were held out"]);
     put("tiles",
-      tile("Agreement with black box", "fidelity", percent(side.fidelity), ...on(training.fidelity)),
+      tile("Fidelity to black box", "fidelity", percent(side.fidelity), ...on(training.fidelity)),
       heldOut && tile("Training accuracy", "accuracy", percent(training.accuracy), `on ${counted(training.rows, "training row")}`,
         `black box: ${percent(box.training)}`),
       tile("Thresholds kept", "thresholds", `${number(nKept(level))} of ${number(nFound)}`,
