@@ -45,7 +45,7 @@ def the_models_own_cut_changed(d):
     conditions(d)[0]["cut"] *= 1.01
 
 
-@forgery("thresholds kept", "others", "max_thresholds")
+@forgery("thresholds kept", "different ones", "max_thresholds")
 def one_threshold_fewer_kept(d):
     d["thresholds"]["kept"].pop()
 

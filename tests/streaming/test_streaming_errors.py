@@ -121,7 +121,7 @@ def test_invalid_black_boxes_raise_errors(table):
         ({"tree": DecisionTreeClassifier()}, "OptimalTreeClassifier"),
         ({"fit_to": "nothing"}, "fit_to"),
         ({"Q": 2}, "Q"),
-        ({"selection": OptimalSelection(max_features=3)}, "exactly one of"),
+        ({"selection": OptimalSelection(max_features=3)}, "Exactly one of"),
         ({"selection": OptimalSelection(3), "n_thresholds": 3}, "also sets the number of thresholds"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
