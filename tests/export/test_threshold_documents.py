@@ -61,8 +61,8 @@ def put(*path, to):
 
 CUT, SET = 0, next(at for at, one in enumerate(document()["conditions"]) if one["kind"] == "set")
 DAMAGES = {
-    "NaN": (put("conditions", CUT, "threshold", to=float("nan")), "NaN is not a number"),
-    "infinite": (put("conditions", CUT, "cut", to=float("inf")), "Infinity is not a number"),
+    "NaN": (put("conditions", CUT, "threshold", to=float("nan")), "JSON does not allow the value NaN"),
+    "infinite": (put("conditions", CUT, "cut", to=float("inf")), "JSON does not allow the value Infinity"),
     "a huge number": (put("conditions", CUT, "count", to=10**400), "'count' of condition 0 is not finite"),
     "a huge column": (put("conditions", CUT, "feature", to=2**40), "is on column"),
     "a negative column": (put("conditions", CUT, "feature", to=-1), "is on column -1, but there are 4 columns"),
