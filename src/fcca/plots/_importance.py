@@ -160,6 +160,6 @@ class CounterfactualImportanceDisplay(Display):
         ax.spines["left"].set_color(LIGHT)
         left_out = len(self.importance) - len(frame)
         more = f"; {several(left_out, 'column')} changed less often left out" if left_out else ""
-        label = f"share of {self.n_counterfactuals:,.6g} rows that change it at least cost{more}"
+        label = f"share of {self.n_counterfactuals:,.6g} rows with a cheapest change of the column{more}"
         ax.set_xlabel(some_lines(label, 0.9 * (wide - name_width), SMALL, 3), fontsize=SMALL)
         ax.set_title("Columns changed most often", fontsize=TITLE)
