@@ -69,6 +69,19 @@ def test_advice_is_tried_unless_it_is_given():
         report.page(classifier, advice="this")
 
 
+def test_the_first_sentence_has_the_accuracies_of_tree_black_box_and_guessing_at_every_level(opened, useless):
+    reader = opened(useless)
+    data = reader.data()
+    for index, level in enumerate(levels_of(data)):
+        reader.set_level(index)
+        tree, black_box, guessing = (
+            f"{100 * figures['accuracy']:.1f} %"
+            for figures in (level["quality"]["tree"], data["quality"]["black_box"], data["quality"]["commonest"])
+        )
+        assert reader.text("sentence") == f"{tree} right on rows held out; black box {black_box}, guessing {guessing}."
+    assert reader.part("sentence").bounding_box()["y"] < reader.part("glance").bounding_box()["y"]
+
+
 def test_a_tree_that_is_worth_something_gets_no_advice():
     data = read(report.page(fitted("breast cancer")[0], Q=[0.7]))[0]
     assert data["advice"] == []

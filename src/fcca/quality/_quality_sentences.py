@@ -7,6 +7,30 @@ from fcca.quality._tried_trees import TriedTree
 from fcca.utils import printable
 
 
+def figures_sentence(quality: Quality) -> str:
+    """Return one sentence with the accuracies of the tree, the black box and the most frequent class.
+
+    Parameters
+    ----------
+    quality : Quality
+    """
+    tree, black_box, guessing = (
+        _percent(figures.accuracy) for figures in (quality.tree, quality.black_box, quality.commonest)
+    )
+    rows = "rows held out" if quality.is_held_out else "training rows"
+    return f"{tree} right on {rows}; black box {black_box}, guessing {guessing}."
+
+
+def _percent(share: float) -> str:
+    """Format a share as a percentage that never rounds to 0 % or 100 %."""
+    text = f"{100 * share:.1f} %"
+    if text == "100.0 %":
+        return "100 %" if share == 1 else "> 99.9 %"
+    if text == "0.0 %":
+        return "0 %" if share == 0 else "< 0.1 %"
+    return text
+
+
 def verdict_sentence(quality: Quality) -> str:
     """Return a warning if the tree is no better than the most frequent class.
 

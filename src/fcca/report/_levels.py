@@ -17,7 +17,7 @@ from fcca.classifier import fit_tree
 from fcca.discretizers import BinaryRows
 from fcca.exceptions import LightWeightsWarning, UnfinishedSearchWarning
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
-from fcca.quality import Quality, advice_sentence, tried_trees, verdict_sentence
+from fcca.quality import Quality, advice_sentence, figures_sentence, tried_trees, verdict_sentence
 from fcca.report._report_input import Positions, PredictedRows, ReportInput
 from fcca.thresholds import ThresholdTable
 from fcca.trees import CRITERION_NAMES, TreeStructure, amount_in_words, compared_trees
@@ -196,13 +196,15 @@ def tree_document(
 def quality_document(quality: Quality) -> dict[str, Any]:
     """Return the quality of a tree and of CART as JSON data for the page.
 
-    ``verdict`` is a warning if the tree is no better than the most frequent class, and None otherwise.
+    ``sentence`` has the accuracies of the tree, the black box and the most frequent class. ``verdict`` is a warning
+    if the tree is no better than the most frequent class, and None otherwise.
     """
     return {
         "tree": asdict(quality.tree),
         "cart": None if quality.cart is None else asdict(quality.cart),
         "cart_leaves": quality.cart_leaves,
         "confusion": [numbers(line) for line in quality.confusion],
+        "sentence": figures_sentence(quality),
         "verdict": safe_text(verdict_sentence(quality)) or None,
     }
 

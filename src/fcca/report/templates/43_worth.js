@@ -62,6 +62,7 @@ fcca.worth = (() => {
 
   function draw() {
     const level = state.level();
+    put("sentence", level.quality.sentence);
     glance(level);
     figures(level);
     confusion(level);
