@@ -60,7 +60,8 @@ def test_sentences_of_the_discretizer_equal_those_of_the_explainer(case):
     chosen = np.random.default_rng(0).choice(len(found), 40, replace=False)
     rows = found.rows[chosen]
     asked = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-    assert found.take(chosen).sentences() == explainer.explain(asked).sentences()
+    subject = {"subject": "The row"}  # an array has no names of rows, and the explainer numbers its rows from 0
+    assert found.take(chosen).sentences(**subject) == explainer.explain(asked).sentences(**subject)
     assert [found.sentences()[i] for i in chosen] == found.take(chosen).sentences()
 
 
@@ -77,7 +78,9 @@ def test_infeasible_sentences_of_two_classes(model, options, within):
     nowhere = found.take(np.flatnonzero(found.is_status("infeasible")))
     assert len(nowhere)
     others = {"yes": "no", "no": "yes"}
-    assert nowhere.sentences() == [f"No change {within} leads to {others[y[row]]}." for row in nowhere.rows]
+    assert nowhere.sentences() == [
+        f"Row {row} would not be class {others[y[row]]} after any change {within}." for row in nowhere.rows
+    ]
 
 
 def test_class_names_are_used():

@@ -41,14 +41,14 @@ def found(estimator, data):
 @pytest.mark.parametrize(
     ("move", "words"),
     [
-        (Move("purpose", 1, 3, NAN, NAN, labels=('"car"', '"tv"')), 'purpose changes from "car" to "tv"'),
-        (Move("purpose", NAN, 3, NAN, NAN, labels=(None, '"tv"')), 'the missing purpose becomes "tv"'),
-        (Move("income", NAN, 3.5, NAN, 9.0), "the missing income becomes 3.5"),
-        (Move("income", NAN, 2345.25, NAN, 9.0), "the missing income becomes 2,345.25"),
-        (Move("7", NAN, 1.0, NAN, 9.0), "the missing column 7 becomes 1"),
-        (Move("income", 1.0, 3.6789, 3.1, 9.0), "income rises from 1 to 3.6"),
-        (Move("income", 1.0, 3.6789, 3.1, 9.0, exact=True), "income rises from 1 to 3.6789"),
-        (Move("income", 3.6789, 1.2345, 3.1, 0.0, exact=True), "income falls from 3.6789 to 1.2345"),
+        (Move("purpose", 1, 3, NAN, NAN, labels=('"car"', '"tv"')), 'purpose changed from "car" to "tv"'),
+        (Move("purpose", NAN, 3, NAN, NAN, labels=(None, '"tv"')), 'the missing purpose became "tv"'),
+        (Move("income", NAN, 3.5, NAN, 9.0), "the missing income became 3.5"),
+        (Move("income", NAN, 2345.25, NAN, 9.0), "the missing income became 2,345.25"),
+        (Move("7", NAN, 1.0, NAN, 9.0), "the missing column 7 became 1"),
+        (Move("income", 1.0, 3.6789, 3.1, 9.0), "income rose from 1 to 3.6"),
+        (Move("income", 1.0, 3.6789, 3.1, 9.0, exact=True), "income rose from 1 to 3.6789"),
+        (Move("income", 3.6789, 1.2345, 3.1, 0.0, exact=True), "income fell from 3.6789 to 1.2345"),
     ],
 )
 def test_moves_in_words(move, words):
@@ -95,12 +95,12 @@ def test_changed_shows_labels_side_by_side(found):
 def test_sentences_name_labels(found):
     texts = found.sentences()
     frame = found.to_frame()
-    assert any("purpose changes from" in text for text in texts)
+    assert any("purpose changed from" in text for text in texts)
     for at, text in enumerate(texts):
         mine = frame[frame["row"] == found.rows[at]]
         for line in mine[mine["feature"] == "purpose"].itertuples():
-            assert f'purpose changes from "{line[-3]}" to "{line[-2]}"' in text
-    assert "purpose changes from" in repr(found) or len(found) > 10
+            assert f'purpose changed from "{line[-3]}" to "{line[-2]}"' in text
+    assert "purpose changed from" in repr(found) or len(found) > 10
     assert "&quot;" in found._repr_html_()
 
 
@@ -117,8 +117,8 @@ def test_missing_values_are_filled_in_where_rules_allow_it(estimator, data):
     assert found.moves.origin.size == len(answered)
     assert np.isnan(found.moves.origin).all()
     for at in answered:
-        assert re.search(r"if the missing income becomes [\d.,]+$", found.sentences()[at])
-        assert found.x["income"].iloc[at] == float(found.sentences()[at].rsplit(" ", 1)[1].replace(",", ""))
+        assert re.search(r"if the missing income became [\d.,]+\.$", found.sentences()[at])
+        assert found.x["income"].iloc[at] == float(found.sentences()[at].rsplit(" ", 1)[1][:-1].replace(",", ""))
     np.testing.assert_array_equal(estimator.predict(found.x.iloc[answered]), found.target[answered])
 
 

@@ -18,7 +18,7 @@ from rich.text import Text
 from fcca.cli._checks import chosen_rows
 from fcca.cli._column_types import listed, one_type_per_column
 from fcca.cli._command import Result
-from fcca.cli._console_text import add_numbers, number, panel, plain_table, printable, seconds, titled_grid, written_to
+from fcca.cli._console_text import add_numbers, number, panel, plain_table, printable, seconds, written_to
 from fcca.cli._explain_command import Explain
 from fcca.cli._models import columns_of, decision, described, model_from_file, notes_on_labels
 from fcca.cli._notes import collected_notes
@@ -294,14 +294,9 @@ def _share(probability: float) -> str:
     return f"{probability:.3f}" if np.isfinite(probability) else "–"
 
 
-def _sentences(found: Explanations) -> Table:
-    grid = titled_grid()
-    several = bool((found.answer > 1).any())
-    labels = found.labels[found.rows]
-    for i, text in enumerate(found.sentences()[:COUNTERFACTUALS_SHOWN]):
-        name = f"Row {printable(labels[i])}" if found.answer[i] == 1 else ""
-        grid.add_row(f"{name} ({found.answer[i]})".strip() if several else name, Text(printable(text)))
+def _sentences(found: Explanations) -> Group:
+    lines = [Text(printable(text)) for text in found.sentences()[:COUNTERFACTUALS_SHOWN]]
     if len(found) > COUNTERFACTUALS_SHOWN:
         more = number(len(found) - COUNTERFACTUALS_SHOWN)
-        grid.add_row("", Text(f"… {more} more: use --out FILE or --json for all.", style="dim"))
-    return grid
+        lines.append(Text(f"… {more} more: use --out FILE or --json for all.", style="dim"))
+    return Group(*lines)

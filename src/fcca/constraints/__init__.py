@@ -56,7 +56,6 @@ from fcca.constraints._limits import (
     LinearRule as LinearRule,
     limits_for as limits_for,
 )
-from fcca.constraints._lookup import close_to as close_to
 
 __all__ = ["Constraint", "broken_by", "check_rules", "holds", "load_rules", "rules_from_yaml"]
 __all__ += sorted(kind.__name__ for kind in Constraint.kinds.values())

@@ -13,10 +13,10 @@ from fcca.constraints._check import Change
 from fcca.constraints._compile import LimitsBuilder
 from fcca.constraints._constraint import Constraint, OneColumn, Violation
 from fcca.constraints._limits import Bools, Floats
-from fcca.constraints._lookup import close_to
 from fcca.constraints._yaml import YamlNode
 from fcca.exceptions import InvalidInputError
 from fcca.tables import Columns
+from fcca.utils import close_to
 
 
 @dataclass(frozen=True, init=False, repr=False)

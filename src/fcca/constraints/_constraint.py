@@ -12,9 +12,10 @@ import numpy as np
 
 from fcca.constraints._arguments import checked_name
 from fcca.constraints._limits import Bools, Floats
-from fcca.constraints._lookup import close_to, code_of
+from fcca.constraints._lookup import code_of
 from fcca.exceptions import InvalidInputError
 from fcca.tables import Columns
+from fcca.utils import close_to
 
 if TYPE_CHECKING:
     from fcca.constraints._check import Change

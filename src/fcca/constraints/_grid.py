@@ -12,10 +12,10 @@ from fcca.constraints._arguments import checked_name, checked_number, shown
 from fcca.constraints._compile import LimitsBuilder
 from fcca.constraints._constraint import Constraint, ListOfColumns, OneColumn, Violation
 from fcca.constraints._limits import Bools, Floats
-from fcca.constraints._lookup import close_to
 from fcca.constraints._yaml import YamlNode
 from fcca.exceptions import InvalidInputError
 from fcca.tables import Columns
+from fcca.utils import close_to
 
 ROUNDING = 1e-12  # relative to the step and to the value
 FINEST_STEP = 1e-9  # relative to the range; values on a finer grid could not be distinguished

@@ -1,28 +1,10 @@
-"""Find codes of categories, and suggest similar names in error messages."""
+"""Find the codes of categories."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
-
-NAMES_SHOWN = 12
-
-
-def close_to(word: str, known: Iterable[str]) -> str:
-    """Suggest the known names that are most similar to ``word``.
-
-    The result is a sentence for an error message: ``Did you mean 'age'?``, or a list of names if none is similar.
-    """
-    names = list(known)
-    close = get_close_matches(word, names, n=3, cutoff=0.7)
-    if not close:  # names that differ only in case
-        close = [name for name in names if name.lower() == word.lower()]
-    if close:
-        return f"Did you mean {' or '.join(map(repr, close))}?"
-    more = f", … ({len(names)} in all)" if len(names) > NAMES_SHOWN else ""
-    return f"Expected one of {', '.join(map(repr, names[:NAMES_SHOWN]))}{more}."
 
 
 def code_of(label: Any, categories: Sequence[Any]) -> int | None:

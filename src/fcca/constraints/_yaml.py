@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from fcca.constraints._constraint import Constraint
-from fcca.constraints._lookup import close_to
 from fcca.exceptions import InvalidInputError
+from fcca.utils import close_to
 
 EMPTY = ("", "~", "null", "none")
 

@@ -1,4 +1,4 @@
-"""Write counterfactuals as sentences, such as ``approved if income rises from 2,100 to 2,340``."""
+"""Write counterfactuals as sentences: ``Row 5 would be approved if income rose from 2,100 to 2,340.``"""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from fcca.utils import plain, printable, shortest_decimal
 ROUNDED_BY = 0.01
 DIGITS_AS_GIVEN = 6
 SMALLEST_PLAIN, LARGEST_PLAIN = 1e-5, 1e16
+LIKE_A_NUMBER = re.compile(r"[-+]?\d[\d.,]*")
 
 
 class Move(NamedTuple):
@@ -93,22 +94,30 @@ def feature_in_words(name: str) -> str:
 
     A name that looks like a number gets the word "column" in front.
     """
-    return f"column {name}" if re.fullmatch(r"[-+]?\d[\d.,]*", name) else printable(name)
+    return f"column {name}" if LIKE_A_NUMBER.fullmatch(name) else printable(name)
+
+
+def class_in_words(name: str) -> str:
+    """Format a class name for a sentence.
+
+    A name that looks like a number gets the word "class" in front.
+    """
+    return f"class {name}" if LIKE_A_NUMBER.fullmatch(name) else name
 
 
 def move_in_words(move: Move) -> str:
     """Describe the change of one feature in words.
 
-    Examples: ``income rises from 2,100 to 2,340``, ``purpose changes from "car" to "tv"``,
-    ``the missing income becomes 2,340``.
+    Examples: ``income rose from 2,100 to 2,340``, ``purpose changed from "car" to "tv"``,
+    ``the missing income became 2,340``.
     """
     feature = feature_in_words(move.feature)
     before, after = move.labels or (None, grouped(shown_landing(move)))
     if math.isnan(move.origin):
-        return f"the missing {feature} becomes {after}"
+        return f"the missing {feature} became {after}"
     if move.labels is not None:
-        return f"{feature} changes from {before} to {after}"
-    verb = "rises" if move.landing > move.origin else "falls"
+        return f"{feature} changed from {before} to {after}"
+    verb = "rose" if move.landing > move.origin else "fell"
     return f"{feature} {verb} from {grouped(shown_origin(move))} to {after}"
 
 
@@ -140,6 +149,7 @@ def sentence(
     target: str | None,
     moves: Sequence[Move],
     *,
+    subject: str,
     cost: float,
     bound: float,
     number: int = 1,
@@ -156,6 +166,8 @@ def sentence(
         Name of the class to reach; None for any other class.
     moves : sequence of Move
         The changed features.
+    subject : str
+        First words of the sentence, such as "Row 5".
     cost, bound : float
         Cost of the counterfactual, and a proven lower bound of the cheapest cost.
     number : int, default=1
@@ -165,22 +177,18 @@ def sentence(
     ruled : bool, default=False
         Whether rules restrict the change.
     """
-    within = "within the rules and the range of the data" if ruled else "within the range of the data"
     asked = "" if probability is None else f" with a probability of at least {plain(probability)}"
-    reached = f"{target or 'another class'}{asked}"
+    reached = f"{'another class' if target is None else class_in_words(target)}{asked}"
     if status == "infeasible":
-        if number > 1:
-            return f"No change of another set of features leads to {reached} {within}."
-        return f"No change {within} leads to {reached}."
+        within = "within the rules and the range of the data" if ruled else "within the range of the data"
+        other = " of another set of features" if number > 1 else ""
+        return f"{subject} would not be {'in ' if target is None else ''}{reached} after any change{other} {within}."
     if status == "unknown":
         least = f"; no such change costs less than {bound:.3g}" if 0 < bound < math.inf else ""
         article = "another" if number > 1 else "a"
-        return f"Time ran out before {article} change that leads to {reached} was found{least}."
+        return f"{subject} has no result: time ran out before {article} change that leads to {reached} was found{least}."
     if not moves:
-        return f"Already {reached}: nothing has to change."
-    text = f"{reached} if {_chained([move_in_words(move) for move in moves])}"
-    if status == "unverified":
-        return f"{text} (not confirmed by the classifier itself)"
-    if status == "feasible":
-        return f"{text} ({_proof(cost, bound)})"
-    return text
+        return f"{subject} is already {reached}: nothing has to change."
+    doubt = {"unverified": " (not confirmed by the classifier itself)", "feasible": f" ({_proof(cost, bound)})"}
+    changes = _chained([move_in_words(move) for move in moves])
+    return f"{subject} would {'also ' if number > 1 else ''}be {reached} if {changes}{doubt.get(status, '')}."

@@ -139,14 +139,14 @@ class CounterfactualExplainer:
     >>> classifier = GradientBoostingClassifier(max_depth=1, random_state=0).fit(X, y)
     >>> found = CounterfactualExplainer(classifier, X).explain(X.iloc[[5]])
     >>> found.sentences({0: "malignant", 1: "benign"})
-    ['benign if worst concave points falls from 0.1741 to 0.1357']
+    ['Row 5 would be benign if worst concave points fell from 0.1741 to 0.1357.']
     >>> found.status.tolist()
     ['optimal']
 
     >>> from fcca.constraints import Immutable
     >>> explainer = CounterfactualExplainer(classifier, X, constraints=[Immutable("worst concave points")])
     >>> explainer.explain(X.iloc[[5]]).sentences({0: "malignant", 1: "benign"})
-    ['benign if worst texture falls from 23.75 to 19.85 and worst area falls from 741.6 to 725.9']
+    ['Row 5 would be benign if worst texture fell from 23.75 to 19.85 and worst area fell from 741.6 to 725.9.']
     """
 
     def __init__(

@@ -217,10 +217,6 @@ class Explanations(Counterfactuals):
     def _sentence_details(self, i: int) -> dict[str, Any]:
         return {"number": int(self.answer[i]), "probability": self.target_probability}
 
-    def _heading(self, i: int) -> str:
-        row = f"row {printable(self.labels[self.rows[i]])}"
-        return row if self.answer[i] == 1 else f"{row}, counterfactual {self.answer[i]}"
-
     def _repr_html_(self) -> str:
         labels = self._row_labels()
         lines = [

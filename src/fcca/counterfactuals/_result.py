@@ -237,8 +237,8 @@ class Counterfactuals:
         """Return further arguments of :func:`sentence` for counterfactual ``i``. Subclasses override this method."""
         return {}
 
-    def sentences(self, class_names: Mapping[Any, str] | None = None) -> list[str]:
-        """Write sentences such as ``approved if income rises from 2,100 to 2,340``.
+    def sentences(self, class_names: Mapping[Any, str] | None = None, subject: str | None = None) -> list[str]:
+        """Write sentences such as ``Row 5 would be approved if income rose from 2,100 to 2,340.``
 
         Numbers are rounded to the fewest digits that keep the prediction. So each sentence also holds for the rounded
         numbers that it prints.
@@ -248,14 +248,19 @@ class Counterfactuals:
         class_names : mapping, optional
             Names of the classes, such as ``{0: "declined", 1: "approved"}``. A class that is not in the mapping keeps its
             label.
+        subject : str, optional
+            First words of every sentence, such as "The application". The default is the name of the row: "Row 5".
 
         Returns
         -------
         list of str
         """
-        return self._first_sentences(len(self), class_names)
+        return self._first_sentences(len(self), class_names, subject)
 
-    def _first_sentences(self, n: int, class_names: Mapping[Any, str] | None = None) -> list[str]:
+    def _first_sentences(
+        self, n: int, class_names: Mapping[Any, str] | None = None, subject: str | None = None
+    ) -> list[str]:
+        labels = self._row_labels()
         names, codes = self._class_names(class_names), self.class_code
         begin = np.searchsorted(self.moves.point, np.arange(len(self) + 1))
         return [
@@ -263,6 +268,7 @@ class Counterfactuals:
                 STATUSES[self.status_code[i]],
                 names[codes[i]] if codes[i] >= 0 else None,
                 [self.move_at(k) for k in range(begin[i], begin[i + 1])],
+                subject=f"Row {printable(labels[i])}" if subject is None else subject,
                 cost=float(self.cost[i]),
                 bound=float(self.bound[i]),
                 ruled=self.exact,
@@ -315,11 +321,8 @@ class Counterfactuals:
         """Notes on the rows; always empty, because this object stores no rows."""
         return ()
 
-    def _heading(self, i: int) -> str:
-        return f"row {self.rows[i]}"
-
     def __repr__(self) -> str:
-        lines = [f"  {self._heading(i)}: {text}" for i, text in enumerate(self._first_sentences(ANSWERS_SHOWN))]
+        lines = [f"  {text}" for text in self._first_sentences(ANSWERS_SHOWN)]
         more = [f"  … {len(self) - len(lines):,} more"] if len(self) > len(lines) else []
         return "\n".join([self._title(), *lines, *more, *(f"  Note: {note}" for note in self.notes)])
 

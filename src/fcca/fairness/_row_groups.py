@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fcca.constraints import close_to
 from fcca.exceptions import InvalidInputError
+from fcca.utils import close_to
 
 #: Label of the group of rows without a value.
 MISSING = "(missing)"

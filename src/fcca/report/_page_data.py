@@ -423,7 +423,7 @@ def _counterfactuals(inputs: ReportInput, rows: Positions, listed: Positions) ->
     to = np.where(reached, known[some.target_code], -1).tolist()
     cost, bound = _short(some.cost), _short(some.bound)
     for i, (at, status, sentence) in enumerate(
-        zip(searched.tolist(), some.status.tolist(), some.sentences(names), strict=True)
+        zip(searched.tolist(), some.status.tolist(), some.sentences(names, subject="This row"), strict=True)
     ):
         documents[at] = {
             "status": status,

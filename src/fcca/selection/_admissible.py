@@ -10,10 +10,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca.constraints import close_to
 from fcca.exceptions import InvalidInputError
 from fcca.thresholds import ThresholdTable
-from fcca.utils import whole_number
+from fcca.utils import close_to, whole_number
 
 KEPT, FORBIDDEN = 1, 2  # 0 is open
 

@@ -18,6 +18,7 @@ from fcca.utils._numbers import is_number, is_whole, whole_number
 from fcca.utils._progress import PlainDisplay, TerminalDisplay, progress_bar, shown_on, step
 from fcca.utils._proof import limits_in_words, proof_in_words, share_proof_in_words
 from fcca.utils._safe_text import escaped_json, printable, type_in_words
+from fcca.utils._similar_names import close_to, similar
 
 __all__ = [
     "FIT_TO",
@@ -31,6 +32,7 @@ __all__ = [
     "atomic_outputs",
     "bar",
     "check_length",
+    "close_to",
     "escaped_json",
     "html_table",
     "is_label",
@@ -49,6 +51,7 @@ __all__ = [
     "share_proof_in_words",
     "shortest_decimal",
     "shown_on",
+    "similar",
     "step",
     "type_in_words",
     "whole_number",

@@ -151,9 +151,8 @@ fcca.rows = (() => {
           : "the probability of its prediction is outside the chosen range.";
       part.append(el("p", { "data-test": "row-sentence" }, "No counterfactual was computed for this row: ", why));
     } else {
-      const to = named(change.to), isPlain = change.sentence.startsWith(`${to} if `);
-      part.append(el("p", { class: "sentence", "data-test": "row-sentence" },
-        isPlain ? ["The black box would predict ", el("strong", {}, to), `${change.sentence.slice(to.length)}.`] : change.sentence),
+      const to = named(change.to);
+      part.append(el("p", { class: "sentence", "data-test": "row-sentence" }, change.sentence),
         el("p", { class: "quiet", "data-test": "row-status", "data-status": change.status }, STATUS[change.status] || change.status,
           isThere(change.cost) && ` (cost ${rounded(change.cost)})`,
           change.status !== "optimal" && isThere(change.bound) && `; no change costs less than ${rounded(change.bound)}`, ".",
