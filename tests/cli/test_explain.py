@@ -93,7 +93,7 @@ def test_the_summary_says_if_time_ran_out(model, csv):
     result = explain(model, csv, "--rows", "0-3", "--time-limit", 0)
     assert result.exit_code == 0
     assert "4 unknown" in result.stdout
-    assert "Time ran out" in result.stdout
+    assert "time ran out" in result.stdout
 
 
 def test_the_label_is_left_out_by_its_name_or_by_being_named(tmp_path, model):

@@ -96,21 +96,19 @@ def test_unproven_counterfactuals_state_their_gap():
     assert say("feasible", moves=moves, cost=3.0, bound=1.0).endswith("(at most 3 times the cost of the cheapest).")
     assert say("feasible", moves=moves, cost=3.0, bound=0.0).endswith("(not proven to be the cheapest).")
     assert say("unverified", moves=moves).endswith("(not confirmed by the classifier itself).")
-    assert say("unknown", bound=0.0) == (
-        "Row 5 has no result: time ran out before a change that leads to approved was found."
-    )
+    assert say("unknown", bound=0.0) == ("Row 5: time ran out before a change that leads to approved was found.")
     assert say("unknown", None, bound=0.25, number=2) == (
-        "Row 5 has no result: time ran out before another change that leads to another class was found; no such change "
+        "Row 5: time ran out before another change that leads to another class was found; no such change "
         "costs less than 0.25."
     )
 
 
 def test_sentences_without_a_counterfactual():
-    assert say("infeasible") == "Row 5 would not be approved after any change within the range of the data."
-    assert say("infeasible", None) == "Row 5 would not be in another class after any change within the range of the data."
-    assert say("infeasible", ruled=True).endswith(" after any change within the rules and the range of the data.")
+    assert say("infeasible") == "Row 5: no change within the range of the data leads to approved."
+    assert say("infeasible", None) == "Row 5: no change within the range of the data leads to another class."
+    assert "no change within the rules and the range of the data leads to" in say("infeasible", ruled=True)
     assert say("infeasible", number=2) == (
-        "Row 5 would not be approved after any change of another set of features within the range of the data."
+        "Row 5: no change of another set of features within the range of the data leads to approved."
     )
     assert say(cost=0, bound=0) == "Row 5 is already approved: nothing has to change."
     assert say(cost=0, probability=0.8) == (

@@ -288,7 +288,7 @@ def test_a_row_is_told_what_the_explainer_tells_it(case_with_levels):
             assert answer is None
             continue
         point = np.flatnonzero(found.rows == numbers_given[at])[0]
-        assert answer["sentence"] == explained.sentences()[i]
+        assert answer["sentence"] == explained.sentences(subject="This row")[i]
         assert answer["status"] == explained.status[i] == found.status[point]
         assert answer["cost"] == pytest.approx(explained.cost[i], rel=1e-5)
         assert data["classes"][answer["to"]] == str(explained.target[i])

@@ -182,13 +182,13 @@ def sentence(
     if status == "infeasible":
         within = "within the rules and the range of the data" if ruled else "within the range of the data"
         other = " of another set of features" if number > 1 else ""
-        return f"{subject} would not be {'in ' if target is None else ''}{reached} after any change{other} {within}."
+        return f"{subject}: no change{other} {within} leads to {reached}."
     if status == "unknown":
         least = f"; no such change costs less than {bound:.3g}" if 0 < bound < math.inf else ""
         article = "another" if number > 1 else "a"
-        return f"{subject} has no result: time ran out before {article} change that leads to {reached} was found{least}."
+        return f"{subject}: time ran out before {article} change that leads to {reached} was found{least}."
     if not moves:
-        return f"{subject} is already {reached}: nothing has to change."
+        return f"{subject} is already {'in ' if target is None else ''}{reached}: nothing has to change."
     doubt = {"unverified": " (not confirmed by the classifier itself)", "feasible": f" ({_proof(cost, bound)})"}
     changes = _chained([move_in_words(move) for move in moves])
     return f"{subject} would {'also ' if number > 1 else ''}be {reached} if {changes}{doubt.get(status, '')}."
