@@ -246,7 +246,7 @@ def test_a_probability_that_no_score_has_is_infeasible(few_columns):
     found = CounterfactualExplainer(model, X).explain(X.iloc[:3], target=1, target_probability=(1 + highest) / 2)
     assert set(found.status) == {"infeasible"}
     assert np.isnan(found.x).all()
-    assert "would not be benign with a probability of at least" in found.sentences({1: "benign"})[0]
+    assert "leads to benign with a probability of at least" in found.sentences({1: "benign"})[0]
 
 
 def test_a_missed_probability_is_unverified(few_columns, monkeypatch):
