@@ -107,8 +107,8 @@ def test_a_row_with_fewer_counterfactuals_ends_with_a_status():
     found = CounterfactualExplainer(model, X).explain(X[:1], n=5)
     assert found.status.tolist() == ["optimal", "infeasible"]
     assert found.answer.tolist() == [1, 2]
-    assert found.sentences()[1].endswith(
-        " would not be class 1 after any change of another set of features within the range of the data."
+    assert found.sentences()[1] == (
+        "Row 0: no change of another set of features within the range of the data leads to class 1."
     )
     assert np.isnan(found.x[1]).all()
     assert len(found.to_frame()) == 2
