@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from fcca.utils import plain, shortest_decimal
+from fcca.utils import decimal_in_gap, plain, shortest_decimal
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,30 @@ def test_a_cut_without_neighbours_is_left_alone():
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_plain_text_reads_back_as_the_same_number(x):
     assert float(plain(x)) == x
+
+
+@pytest.mark.parametrize(
+    ("near", "below", "above", "expected"),
+    [
+        (500.0, 0.0, 1000.0, 500.0),
+        (3.5, 3.0, 4.0, 3.0),
+        (6.5, 3.0, 10.0, 6.0),
+        (0.45, 0.0, 0.9, 0.4),
+        (1500.0, 1000.0, 2000.0, 1500.0),
+        (1999.0, 1000.0, 2000.0, 1700.0),
+        (5.0, float("nan"), 6.0, 5.0),
+    ],
+)
+def test_a_decimal_in_a_gap_is_near_its_middle(near, below, above, expected):
+    assert decimal_in_gap(near, below, above) == expected
+
+
+def test_a_decimal_in_a_gap_separates_the_neighbours():
+    rng = np.random.default_rng(0)
+    for _ in range(2000):
+        below = rng.normal() * 10.0 ** rng.integers(-6, 7)
+        above = below + abs(below) * 10.0 ** rng.integers(-15, 3)
+        if below < above:
+            found = decimal_in_gap(below, below, above)
+            assert below <= found < above
+    assert decimal_in_gap(1.0, 1.0, np.nextafter(1.0, 2.0)) == 1.0

@@ -1,6 +1,6 @@
 """Helpers for text, numbers, HTML, progress bars, JSON documents and files."""
 
-from fcca.utils._decimals import plain, shortest_decimal
+from fcca.utils._decimals import decimal_in_gap, plain, shortest_decimal
 from fcca.utils._file_access import AtomicOutputs, as_path, atomic_outputs, regular_content
 from fcca.utils._html import bar, html_table, number, paragraph
 from fcca.utils._json_documents import (
@@ -33,6 +33,7 @@ __all__ = [
     "bar",
     "check_length",
     "close_to",
+    "decimal_in_gap",
     "escaped_json",
     "html_table",
     "is_label",
