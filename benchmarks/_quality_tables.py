@@ -22,7 +22,6 @@ from _data import load_frame
 from experiments.datasets.csv_tables import SUFFIXES
 from experiments.datasets.loading import BUNDLED
 from fcca.exceptions import InvalidInputError
-from fcca.tables import Columns, known_rows
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -144,11 +143,10 @@ class Split:
 
 @lru_cache(maxsize=1)
 def split_of(name: str, seed: int) -> Split:
-    """Make a stratified 70/30 split. Held-out rows with a category that no training row has are left out."""
+    """Make a stratified 70/30 split."""
     X, y = load_table(name)
     classes, codes = np.unique(y, return_inverse=True)
     training, held_out = train_test_split(np.arange(len(y)), test_size=TEST_SIZE, stratify=codes, random_state=seed)
     rows = X.iloc[training].reset_index(drop=True)
-    held_out = held_out[known_rows(Columns.of_table(rows), X.iloc[held_out])]
     others = X.iloc[held_out].reset_index(drop=True)
     return Split(name, seed, rows, codes[training], others, codes[held_out], len(classes))

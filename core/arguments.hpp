@@ -105,6 +105,7 @@ class CellArrays {
     require(!kinds || (first_code && code_cell), "kinds without codes");
     cells = {m, first_cut.data(), cuts.data(), smallest.data(), largest.data(), {box_low.data(), box_high.data()}};
     require(!closed || closed->shape(0) == smallest.shape(0), "closed and cells disagree");
+    require_all(closed, [](std::uint8_t entry) { return entry <= special_value; }, "closed is out of range");
     if (closed) cells.closed = closed->data();
     set_distances(unordered);
     if (!kinds) return;
@@ -197,7 +198,10 @@ class LimitArrays {
     require(per_point(low_) && per_point(high_) && per_point(frozen_), "expected one line of bounds and of frozen features per point");
     require(per_feature(step_) && per_feature(origin_) && per_feature(weight_) && per_feature(fillable_) && per_feature(fill_near_),
             "expected one step, origin, weight and filling per feature");
-    require(low_.has_value() == high_.has_value() && step_.has_value() == origin_.has_value() && fillable_.has_value() == fill_near_.has_value(), "a rule lacks a part");
+    require(low_.has_value() == high_.has_value() && step_.has_value() == origin_.has_value() && (fill_near_ || !fillable_), "a rule lacks a part");
+    const std::uint8_t* closed = cells.closed;
+    require(fill_near_ || closed == nullptr || std::find(closed, closed + cells.n_cells(), special_value) == closed + cells.n_cells(),
+            "special values without values to replace them");
     require_all(low_, is_number, "a bound must be a number");
     require_all(high_, is_number, "a bound must be a number");
     require_all(step_, is_weight, "a step must be finite and not negative");

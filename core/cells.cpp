@@ -54,6 +54,7 @@ double Cells::landing_within(std::size_t j, std::int64_t cell, bool upwards, dou
 
 double Cells::landing_on_grid(std::size_t j, std::int64_t cell, bool upwards, double x0, double low, double high, double step,
                               double origin) const {
+  if (is_special(j, cell)) return nowhere;
   const Interval left = interval(j, cell, std::max(low, std::min(box.low[j], x0)), std::min(high, std::max(box.high[j], x0)));
   if (left.empty()) return nowhere;
   auto inside = [&](double x) { return x > left.open_low && x >= left.low && x <= left.high; };

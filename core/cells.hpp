@@ -25,6 +25,10 @@ struct Box {
 // categories are groups of codes in an arbitrary order. Their cuts only count the cells.
 enum Kind : std::uint8_t { numbers = 0, numbers_with_missing = 1, categories = 2 };
 
+// Whether moves may enter a cell. A special value, such as -9 for "no record", has a cell that holds nothing else. No move enters it, and moves
+// out of it have no direction.
+enum Entry : std::uint8_t { open_cell = 0, closed_cell = 1, special_value = 2 };
+
 // Feature j has the cuts cuts[first_cut[j]] < ... < cuts[first_cut[j + 1] - 1] and one cell more than cuts. Cell k holds
 // the values x with cut[k - 1] < x <= cut[k]. The outermost cells end at the range of the data.
 struct Cells {
@@ -34,7 +38,7 @@ struct Cells {
   const double* smallest;  // smallest training value of each cell, NaN if the cell holds none
   const double* largest;   // largest training value of each cell, NaN if the cell holds none
   Box box;
-  const std::uint8_t* closed = nullptr;      // by cell: no move may enter it, except on a grid, if it has no training value; null: no cell is closed
+  const std::uint8_t* closed = nullptr;      // by cell: an Entry. A move on a grid may enter a closed cell. Null: all cells are open
   const std::uint8_t* kinds = nullptr;       // by feature; null: all are numbers
   const std::int64_t* first_code = nullptr;  // by feature, into code_cell
   const std::int32_t* code_cell = nullptr;   // the cell of each code of a column of categories
@@ -48,6 +52,7 @@ struct Cells {
   std::size_t n_cells() const { return static_cast<std::size_t>(first_cell(n_features)); }
 
   std::int64_t cell_of(std::size_t j, double x) const;
+  bool is_special(std::size_t j, std::int64_t cell) const { return closed != nullptr && closed[first_cell(j) + cell] == special_value; }
   // The last cell that holds numbers.
   std::int64_t last_number(std::size_t j) const { return kind(j) == numbers_with_missing ? n_cuts(j) - 1 : n_cuts(j); }
 
@@ -65,9 +70,9 @@ struct Cells {
   // The landing of a missing value that is filled in: as near to a given value as the cell's training values and the bounds allow.
   double filling(std::size_t j, std::int64_t cell, double near, double low, double high) const;
 
-  // The cut that a move from own_cell into cell crosses last; NaN for categories and filled-in values.
+  // The cut that a move from own_cell into cell crosses last; NaN for categories, filled-in values and special values.
   double last_cut_crossed(std::size_t j, std::int64_t cell, std::int64_t own_cell) const {
-    const bool unordered = kind(j) == categories || (kind(j) == numbers_with_missing && own_cell == n_cuts(j));
+    const bool unordered = kind(j) == categories || (kind(j) == numbers_with_missing && own_cell == n_cuts(j)) || is_special(j, own_cell);
     if (unordered) return std::numeric_limits<double>::quiet_NaN();
     return cell > own_cell ? cuts_of(j)[cell - 1] : cuts_of(j)[cell];
   }

@@ -37,7 +37,7 @@ class Landings {
   // Whether all cells have the same distance.
   bool is_unordered(std::size_t j, std::int64_t own) const {
     const Kind kind = cells_.kind(j);
-    return kind == categories || (kind == numbers_with_missing && own == cells_.n_cuts(j));
+    return kind == categories || (kind == numbers_with_missing && own == cells_.n_cuts(j)) || cells_.is_special(j, own);
   }
 
   // The landing of a move of feature j into another cell; NaN if the cell cannot be reached.
@@ -115,7 +115,8 @@ class Landings {
       const std::int64_t at = entry(query, j, cell);
       return std::isinf(limits_.entry_factor[at]) ? nowhere : static_cast<double>(limits_.entry_code[at]);
     }
-    if (limits_.fillable == nullptr || limits_.fillable[j] == 0) return nowhere;
+    // A special value may always be replaced, a missing value only if a rule says so.
+    if (std::isnan(query.row[j]) && (limits_.fillable == nullptr || limits_.fillable[j] == 0)) return nowhere;
     if (has_grid(j)) {
       const double near = limits_.fill_near[j];
       const double above = cells_.landing_on_grid(j, cell, true, near, std::max(near, query.lowest(j)), query.highest(j), limits_.step[j], limits_.origin[j]);

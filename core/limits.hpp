@@ -34,7 +34,7 @@ struct Limits {
   const double* origin = nullptr;
   const double* weight = nullptr;  // by feature: factor on the cost of its moves
   const std::uint8_t* fillable = nullptr;  // by feature: whether a missing number may be filled in
-  const double* fill_near = nullptr;       // by feature: missing values are filled in as near to this value as possible
+  const double* fill_near = nullptr;       // by feature: missing and special values are replaced as near to this value as possible
   // Columns of categories, from every code into every cell: the factor on the cost, which is infinite if the move is forbidden, and the
   // code after the move.
   const std::int64_t* first_entry = nullptr;  // by feature

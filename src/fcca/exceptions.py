@@ -32,8 +32,16 @@ class UnfinishedSearchWarning(UserWarning):
     """A time limit or another limit stopped some searches before their result was proven."""
 
 
+class UnknownValuesWarning(UserWarning):
+    """Some rows have categories or missing values that no training row has in the same column."""
+
+
 class ConstantFeatureWarning(UserWarning):
     """Some columns have a single value, so no threshold can be found in them."""
+
+
+class SpecialValuesWarning(UserWarning):
+    """Some columns have values, such as -9, that look like special values."""
 
 
 class LightWeightsWarning(UserWarning):

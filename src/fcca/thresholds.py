@@ -27,7 +27,7 @@ from fcca.conditions import (
 )
 from fcca.exceptions import InvalidInputError
 from fcca.tables import Columns, check_column_names
-from fcca.utils import bar, html_table, paragraph, shortest_decimal
+from fcca.utils import bar, decimal_in_gap, html_table, paragraph
 
 Floats = NDArray[np.float64]
 Labels = tuple[Any, ...]
@@ -42,8 +42,9 @@ ARRAYS = ("feature", "threshold", "cut", "below", "above", "count")
 class ThresholdTable:
     """Conditions on single columns, with the weight of the counterfactuals that cross them.
 
-    A condition is a cut ``x > threshold``, a set ``x in {…}`` of categories, or ``x is missing``. If x is missing, only the
-    last one is true. Conditions are unique and sorted by feature, then kind, then threshold or categories. Tables are
+    A condition is a cut ``x > threshold``, a special value ``x is -9``, a set ``x in {…}`` of categories, or ``x is
+    missing``. If x is missing, only the last one is true. A cut compares a special value as the number that it is.
+    Conditions are unique and sorted by feature, then kind, then threshold or categories. Tables are
     immutable: every method returns a new table. The sum of two tables with ``+`` adds the counts of equal conditions.
 
     Attributes
@@ -53,7 +54,8 @@ class ThresholdTable:
     feature : ndarray of shape (n_conditions,)
         Column of each condition, as a position in ``feature_names``.
     threshold : ndarray of shape (n_conditions,)
-        The number in the condition. ``threshold``, ``cut``, ``below`` and ``above`` are NaN for sets and ``is missing``.
+        The number in the condition; NaN for sets and ``is missing``. ``cut``, ``below`` and ``above`` are NaN for all
+        conditions but cuts.
     cut : ndarray of shape (n_conditions,)
         The threshold before rounding, usually a split value of the black box.
     below, above : ndarray of shape (n_conditions,)
@@ -61,7 +63,7 @@ class ThresholdTable:
     count : ndarray of shape (n_conditions,)
         Weight of the counterfactuals that cross the condition.
     kind : ndarray of shape (n_conditions,)
-        ``"cut"``, ``"set"`` or ``"missing"``.
+        ``"cut"``, ``"special"``, ``"set"`` or ``"missing"``.
     labels : tuple of (tuple or None)
         The categories of a set, in the order of the column's categories; None for cuts and ``is missing``. A set and its
         complement make the same split. The table stores the set with fewer categories. If both have the same size, it is
@@ -119,7 +121,7 @@ class ThresholdTable:
                 "per column."
             )
         object.__setattr__(self, "_codes", self._checked_codes())
-        if not np.isfinite(self.threshold[self.kind == "cut"]).all():
+        if not np.isfinite(self.threshold[_has_number(self.kind)]).all():
             raise InvalidInputError("Thresholds must be finite numbers.")
         order, first = _sorted(self.feature, self.kind, self.threshold, self._codes)
         if not np.array_equal(order, np.arange(n)):
@@ -146,7 +148,7 @@ class ThresholdTable:
         if unknown := kinds.difference(KINDS):
             raise InvalidInputError(f"Unknown kind of condition {unknown.pop()!r}. Expected one of {list(KINDS)}.")
         if self.columns is not None:
-            wrong = np.flatnonzero((self.kind == "cut") & self.columns.is_category[self.feature])
+            wrong = np.flatnonzero(_has_number(self.kind) & self.columns.is_category[self.feature])
             if len(wrong):
                 name = self.feature_names[self.feature[wrong[0]]]
                 raise InvalidInputError(
@@ -193,9 +195,9 @@ class ThresholdTable:
         ----------
         feature_names : sequence of str
         feature, threshold, count : array-like of shape (n_entries,)
-            The threshold is used only for the kind ``"cut"``.
+            The threshold of a cut, or the special value. It is ignored for other kinds.
         kind : array-like of shape (n_entries,), optional
-            ``"cut"``, ``"set"`` or ``"missing"``. None means that all entries are cuts.
+            ``"cut"``, ``"special"``, ``"set"`` or ``"missing"``. None means that all entries are cuts.
         labels : sequence of (sequence or None), optional
             The categories of the sets. A set may be replaced by its complement, which makes the same split.
         columns : Columns, optional
@@ -212,7 +214,7 @@ class ThresholdTable:
                 categories = _categories(columns, given[0])
                 known[given] = smaller_side(codes_of(names[given[0]], categories, given[1]), len(categories or ()))
             sides[at] = known[given]
-        threshold = np.where(kinds == "cut", threshold, np.nan)
+        threshold = np.where(_has_number(kinds), threshold, np.nan)
         order, first = _sorted(feature, kinds, threshold, sides)
         condition = np.empty(len(order), dtype=np.int64)
         condition[order] = np.cumsum(first) - 1
@@ -224,8 +226,8 @@ class ThresholdTable:
             chosen = [
                 None if (side := sides[at]) is None else _labels_of(columns, feature[at], side) for at in kept.tolist()
             ]
-        cut = threshold[kept]
-        table = cls(names, feature[kept], cut, cut, unknown, unknown, sums, kinds[kept], chosen, columns)
+        cut = np.where(kinds[kept] == "cut", threshold[kept], np.nan)
+        table = cls(names, feature[kept], threshold[kept], cut, unknown, unknown, sums, kinds[kept], chosen, columns)
         return table, condition
 
     @classmethod
@@ -325,7 +327,7 @@ class ThresholdTable:
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
             A table with category labels, or an array of numbers with category codes. Codes are positions in the column's
-            ``categories``. NaN is a missing value in both.
+            ``categories``, and -1 is an unknown category. NaN is a missing value in both. An unknown category is in no set.
         """
         X = self.encoded(X)
         n_categories = {
@@ -337,7 +339,7 @@ class ThresholdTable:
         """Encode a table as float64, with codes for categories and NaN for missing values."""
         check_column_names(X, numbers=True)
         if self.columns is not None and not _is_numbers(X):
-            X = self.columns.for_prediction(self.feature.tolist()).encode(X)
+            X = self.columns.for_prediction(self.feature.tolist()).encode(X, handle_unknown="ignore")
         table: Floats = np.asarray(X, dtype=np.float64)
         if table.ndim != 2 or table.shape[1] != len(self.feature_names):
             raise InvalidInputError(f"X must have {len(self.feature_names)} columns, got an array of shape {table.shape}.")
@@ -376,20 +378,21 @@ class ThresholdTable:
         return replace(merged, count=_sums(condition, self.count, len(kept))), condition
 
     def rounded(self) -> tuple[ThresholdTable, NDArray[np.int64]]:
-        """Replace every threshold with the shortest decimal between ``below`` and ``above``.
+        """Replace every threshold with a short decimal between ``below`` and ``above``.
 
-        The binary columns of training rows do not change. Conditions between the same two training values are equal on
-        these rows and are combined. The combined condition has the threshold and the cut of the condition crossed most
-        often. Also returns the position of each condition in the new table.
+        In a wide gap, it is in the middle half. The binary columns of training rows do not change.
+        Conditions between the same two training values are equal on these rows and are combined. The combined condition has
+        the threshold and the cut of the condition crossed most often. Also returns the position of each condition in the new
+        table.
         """
         columns = {name: getattr(self, name) for name in ("feature", "cut", "below", "above", "count", "kind")}
         shortest: dict[tuple[int, float, float], float] = {}
-        threshold = np.full(len(self), np.nan)
+        threshold = np.where(self.kind == "special", self.threshold, np.nan)
         order = np.lexsort((self.threshold, -self.count))
         for i in order[self.kind[order] == "cut"].tolist():
             interval = (int(self.feature[i]), float(self.below[i]), float(self.above[i]))
             if interval not in shortest:
-                shortest[interval] = shortest_decimal(float(self.threshold[i]), interval[1], interval[2])
+                shortest[interval] = decimal_in_gap(float(self.threshold[i]), interval[1], interval[2])
             threshold[i] = shortest[interval]
         return _combine_equal(self.feature_names, columns | {"threshold": threshold}, self.labels, self.columns)
 
@@ -451,6 +454,12 @@ def _is_numbers(X: Any) -> bool:
     return isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
 
 
+def _has_number(kind: NDArray[np.str_]) -> NDArray[np.bool_]:
+    """Return a mask of the conditions with a number: cuts and special values."""
+    found: NDArray[np.bool_] = (kind == "cut") | (kind == "special")
+    return found
+
+
 def _sums(group: NDArray[np.int64], values: Floats, n: int) -> Floats:
     return np.bincount(group, weights=values, minlength=n).astype(np.float64)
 
@@ -464,10 +473,10 @@ def _sorted(
     """
     keys: list[NDArray[Any]] = [feature, threshold]
     if (kind != "cut").any():
-        rank = np.select([kind == name for name in KINDS], [0, 1, 2])
+        rank = np.select([kind == name for name in KINDS], range(len(KINDS)))
         sets = {side: float(at) for at, side in enumerate(sorted({side for side in codes if side is not None}))}
         within = np.array([0.0 if side is None else sets[side] for side in codes])
-        within[rank == 0] = threshold[rank == 0]
+        within[_has_number(kind)] = threshold[_has_number(kind)]
         keys = [feature, rank, within]
     order = np.lexsort(keys[::-1])
     first = np.zeros(len(order), dtype=bool)

@@ -154,15 +154,15 @@ def test_rows_with_categories_missing_in_the_sample_are_left_out_with_a_note(tmp
     frame["children"] = frame["children"].astype(float)
     frame.loc[strange[6], "children"] = np.nan
     found, _ = both(tmp_path, frame, "--sample", 100)
-    assert found["rows"] == {"total": 300, "training": 240 - 7, "held_out": 60 - 1}
+    assert found["rows"] == {"total": 300, "training": 240 - 7, "held_out": 60}
     first = ", ".join(map(str, np.sort(strange)[:5]))
     assert (
         "7 training rows have categories or missing values that the black box does not know, and are left out: "
         f"rows {first}, … (7 rows) (counted from 0)." in found["notes"]
     )
     assert (
-        "1 held-out row has a category or a missing value that the black box does not know, and is left out of all rates: "
-        f"row {held_out[0]} (counted from 0)." in found["notes"]
+        "1 held-out row has a category or a missing value that the black box does not know: "
+        f"row {held_out[0]} (counted from 0). No condition holds for such a value." in found["notes"]
     )
 
 
@@ -195,13 +195,13 @@ def test_rows_unknown_to_a_model_from_a_file_are_left_out_with_a_note(tmp_path, 
     frame["grade"] = frame["grade"].cat.add_categories("none")
     frame.loc[[*strange[4:], held_out[1]], "grade"] = "none"
     found, _ = both(tmp_path, frame, "--model-file", tmp_path / "model" / "model.skops")
-    assert found["rows"] == {"total": 300, "training": 240 - 6, "held_out": 60 - 2}
+    assert found["rows"] == {"total": 300, "training": 240 - 6, "held_out": 60}
     first = ", ".join(map(str, strange[:5]))
     assert found["notes"] == [
         "6 training rows have categories or missing values that the black box does not know, and are left out: "
         f"rows {first}, … (6 rows) (counted from 0).",
-        "2 held-out rows have categories or missing values that the black box does not know, and are left out of all rates: "
-        f"rows {held_out[0]}, {held_out[1]} (counted from 0).",
+        "2 held-out rows have categories or missing values that the black box does not know: "
+        f"rows {held_out[0]}, {held_out[1]} (counted from 0). No condition holds for such a value.",
     ]
     lines = pd.read_parquet(tmp_path / "no-stream" / "counterfactuals.parquet")
     assert not np.isin(lines["row"], [*strange, *held_out]).any()

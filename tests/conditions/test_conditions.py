@@ -135,7 +135,7 @@ def test_addition_joins_missing_values_and_refuses_other_categories():
 
 def test_rounding_and_merging_keep_sets_and_missing_values(table):
     table = table.with_neighbours(
-        table.cut, np.where(table.kind == "cut", 1.96, NAN), np.where(table.kind == "cut", 2.3, NAN)
+        table.cut, np.where(table.kind == "cut", 1.96, NAN), np.where(table.kind == "cut", 2.1, NAN)
     )
     rounded, condition = table.rounded()
     assert rounded.names() == table.names()
@@ -223,11 +223,18 @@ def test_the_negation_of_a_condition(kind, labels, words, otherwise):
     assert negation_in_words("x", kind, 2.0, labels, may_be_missing=True) == otherwise
 
 
-def test_unseen_categories_are_named(table, loans):
-    with pytest.raises(InvalidInputError, match="yacht"):
-        table.binarize(loans.assign(purpose="yacht"))
+def test_an_unknown_category_is_in_no_set(table, loans):
     coded = table.columns.encode(loans)
-    for code in (4.0, -1.0, 0.5, np.inf):
+    coded[:, 1] = -1.0
+    for unknown in (loans.assign(purpose="yacht"), coded):
+        B = pd.DataFrame(table.binarize(unknown), columns=table.names())
+        assert len(B.filter(like="purpose").columns) > 0
+        assert not B.filter(like="purpose").to_numpy().any()
+
+
+def test_codes_that_are_no_category_are_named(table, loans):
+    coded = table.columns.encode(loans)
+    for code in (4.0, -2.0, 0.5, np.inf):
         coded[0, 1] = code
         with pytest.raises(InvalidInputError, match=f"'purpose' has 4 categories, got the code {code:g}"):
             table.binarize(coded)

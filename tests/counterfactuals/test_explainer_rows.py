@@ -39,10 +39,11 @@ def few_columns(data):
 # --- what is missing --------------------------------------------------------------------------------------------------
 
 
-def test_missing_numbers_are_named_by_column_and_row(explainer, stumps, data):
+def test_missing_numbers_are_named_by_column_and_row(stumps, data):
     X = data[0].iloc[:20].set_axis([f"patient {i}" for i in range(20)]).copy()
     X.iloc[3, 1] = X.iloc[9:17, 2] = np.nan
     places = "column 'mean texture' in row patient 3; column 'mean perimeter' in rows patient 9, patient 10, patient 11"
+    explainer = CounterfactualExplainer(stumps, data[0], handle_unknown="error")
     for refused in (lambda: explainer.explain(X), lambda: CounterfactualExplainer(stumps, X)):
         with pytest.raises(InvalidInputError, match=re.escape(f"missing values (NaN): {places}")):
             refused()

@@ -29,7 +29,7 @@ from fcca.constraints import (
     holds,
 )
 from fcca.counterfactuals import _explainer
-from fcca.exceptions import InvalidInputError, UnsupportedModelError, UnverifiedCounterfactualWarning
+from fcca.exceptions import InvalidInputError, UnknownValuesWarning, UnsupportedModelError, UnverifiedCounterfactualWarning
 from real_data import imported
 
 
@@ -239,9 +239,10 @@ def test_a_pipeline_is_explained_in_the_columns_that_it_is_given():
     assert "purpose" in found.sentences()[np.flatnonzero(answered)[0]]
 
 
-def test_unknown_categories_and_unexpected_missing_values_are_refused(explainer, data):
-    with pytest.raises(InvalidInputError, match=r"unknown categories: column 'purpose' in row 0: 'boat'"):
-        explainer.explain(data[0].iloc[:2].astype({"purpose": object}).assign(purpose=["boat", "car"]))
+def test_unknown_categories_are_replaced_and_impossible_numbers_refused(explainer, data):
+    with pytest.warns(UnknownValuesWarning, match="1 unknown category in column 'purpose'"):
+        found = explainer.explain(data[0].iloc[:2].astype({"purpose": object}).assign(purpose=["boat", "car"]))
+    assert found.replaced["value"].tolist() == ["boat"]
     with pytest.raises(InvalidInputError, match="infinite values: column 'age'"):
         explainer.explain(data[0].iloc[:1].assign(age=np.inf))
     with pytest.raises(InvalidInputError, match="units of distance away from the data"):

@@ -140,20 +140,18 @@ def good_rows(tree: DistilledTree, n: int, seed: int) -> pd.DataFrame:
             picked[:] = [categories[code] for code in rng.integers(0, len(categories), n)]
             column = pd.Series(picked, dtype=object)
             gap = None
-        if tree.takes_missing:
-            column[rng.random(n) < 0.15] = gap
+            strange = UNSEEN[str if isinstance(categories[0], str) else float if isinstance(categories[0], float) else int]
+            strange = [value for value in strange if value not in categories]
+            for at in np.flatnonzero(rng.random(n) < 0.05):
+                column[at] = strange[at % len(strange)]
+        column[rng.random(n) < 0.15] = gap
         columns[name] = column
     return pd.DataFrame(columns)
 
 
 def bad_values(tree: DistilledTree, j: int) -> list[object]:
-    """A refused value for a tested column."""
-    categories = tree.columns[j].categories
-    gap = [] if tree.takes_missing else [None]
-    if categories is None:
-        return [np.inf, -np.inf, *gap]
-    kind = str if isinstance(categories[0], str) else float if isinstance(categories[0], float) else int
-    return [*(value for value in UNSEEN[kind] if value not in categories), *gap]
+    """Refused values for a tested column: infinite numbers."""
+    return [np.inf, -np.inf] if tree.columns[j].categories is None else []
 
 
 def with_bad_values(
@@ -164,6 +162,8 @@ def with_bad_values(
     rows, bad = rows.copy(), np.zeros(len(rows), dtype=bool)
     for j in tree.asked:
         values = bad_values(tree, j)
+        if not values:
+            continue
         at = np.flatnonzero(rng.random(len(rows)) < 0.1 / len(tree.asked))
         column = rows[tree.columns.names[j]].astype(object).to_numpy(copy=True)
         column[at] = [values[which] for which in rng.integers(0, len(values), len(at))]

@@ -16,6 +16,9 @@ def holds(condition: dict, values: pd.Series) -> np.ndarray:
         numbers = values.astype(object).where(~gaps, 0.0).to_numpy(dtype=np.float64)
         threshold = float(condition["threshold"])
         found = numbers > threshold if condition["operator"] == ">" else numbers <= threshold
+    elif condition["kind"] == "special":
+        found = (values == condition["value"]).to_numpy()
+        found = found if condition["operator"] == "is" else ~found
     else:
         categories = set(condition["categories"])
         found = np.array([not gap and value in categories for value, gap in zip(values, gaps, strict=True)], dtype=bool)
@@ -24,18 +27,13 @@ def holds(condition: dict, values: pd.Series) -> np.ndarray:
 
 
 def refused(document: dict, X: pd.DataFrame, names: list[str]) -> np.ndarray:
-    """Rows with infinity, an unknown category or a forbidden missing value in a column of a rule."""
+    """Rows with infinity in a column of a rule."""
     found = np.zeros(len(X), dtype=bool)
     asked = {condition["column"] for rule in document["rules"] for condition in rule["conditions"]}
     for j in asked:
         values, categories = X[names[j]], document["columns"][j]["categories"]
-        gaps = values.isna().to_numpy()
         if categories is None:
-            unfit = np.isinf(values.astype(object).where(~gaps, 0.0).to_numpy(dtype=np.float64))
-        else:
-            known = set(categories)
-            unfit = np.array([value not in known for value in values], dtype=bool) & ~gaps
-        found |= unfit if document["missing_values"] else unfit | gaps
+            found |= np.isinf(values.astype(object).where(values.notna(), 0.0).to_numpy(dtype=np.float64))
     return found
 
 

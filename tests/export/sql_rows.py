@@ -22,7 +22,7 @@ class Rows:
     ----------
     tree : DistilledTree
     table : pyarrow.Table
-        With NULL and NaN for missing values, infinite numbers, and categories that nobody knows.
+        With NULL and NaN for missing values, infinite numbers, and unknown categories.
     clean : DataFrame
         The same rows with a good value in the place of every one that is refused.
     bad : ndarray of shape (n_rows, n_columns)
@@ -54,7 +54,7 @@ def table_rows(classifier: FCCAClassifier, X: pd.DataFrame, n: int, seed: int) -
         gap = given[name].isna().to_numpy() | (rng.random(n) < 0.02)
         make = _numbers if tree.columns[j].categories is None else _labels
         values, odd, arrays[name] = make(given[name], good, gap, tree, j, rng)
-        bad[:, j] = odd | (gap & (not tree.takes_missing))
+        bad[:, j] = odd
         seen = np.where(gap, None, values)
         clean[name] = np.where(bad[:, j], good, seen)
         if tree.columns[j].categories is None:
@@ -87,7 +87,7 @@ def _numbers(given, good, gap, tree, j, rng):
 
 
 def _labels(given, good, gap, tree, j, rng):
-    """Categories, a mask of unknown ones, and the same with NULL for missing values."""
+    """Categories, some of them unknown, a mask of refused ones (none), and the same with NULL for missing values."""
     known = tree.columns[j].categories
     unseen = (rng.random(len(given)) < 0.05) & ~gap
     if isinstance(known[0], str):
@@ -110,6 +110,6 @@ def _labels(given, good, gap, tree, j, rng):
     written = np.where(is_nan, np.nan, values) if pa.types.is_floating(kind) else values
     return (
         values,
-        unseen,
+        np.zeros(len(given), dtype=bool),
         pa.array([None if no else one for one, no in zip(written, gap & ~is_nan, strict=True)], kind, from_pandas=False),
     )

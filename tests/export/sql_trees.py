@@ -50,7 +50,7 @@ def class_of(x, c, tree):
     """Predictions of the small tree, None for refused rows; written by hand."""
     labels, gaps = tree.columns[1].categories, tree.takes_missing
     x = None if x is None or x != x else x
-    if (c is not None and c not in labels) or (x is not None and abs(x) == np.inf) or (not gaps and None in (x, c)):
+    if x is not None and abs(x) == np.inf:
         return None
     cut = tree.structure.threshold[1]
     right = x is None if gaps and c == labels[0] else x is not None and x > cut

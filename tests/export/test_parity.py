@@ -14,6 +14,8 @@ from export.trees import N_TREES, as_dictionaries, fitted, hard_rows
 from fcca.export import EXPORTERS, from_json
 from real_data import imported
 
+pytestmark = pytest.mark.filterwarnings("ignore::fcca.exceptions.UnknownValuesWarning")
+
 N_ROWS = 1000
 
 

@@ -14,7 +14,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from export.trees import HOSTILE, N_TREES, fitted
 from fcca import FCCAClassifier, FCCADiscretizer
-from fcca.exceptions import InvalidInputError
+from fcca.exceptions import InvalidInputError, UnknownValuesWarning
 from fcca.export import DistilledTree, from_json, to_json, to_python
 from mixed_tables import loans
 
@@ -45,7 +45,6 @@ def test_refused_values_raise_a_value_error(lender):
     good = {"income": 3.0, "purpose": "car", "age": 30, "grade": "top"}
     assert predict(good) == lender.predict(pd.DataFrame([good]))[0]
     for wrong in (
-        {"purpose": "yacht"},
         {"income": "much"},
         {"income": "3.0"},
         {"income": float("inf")},
@@ -59,6 +58,12 @@ def test_refused_values_raise_a_value_error(lender):
                 lender.predict(pd.DataFrame([row]))
     with pytest.raises(ValueError, match="finite"):
         predict(good | {"income": 10**400})
+
+
+@pytest.mark.filterwarnings("ignore::fcca.exceptions.UnknownValuesWarning")
+def test_an_unknown_category_is_in_no_set(lender):
+    row = {"income": 3.0, "purpose": "yacht", "age": 30, "grade": "top"}
+    assert module_of(lender)["predict"](row) == lender.predict(pd.DataFrame([row]))[0]
 
 
 def test_numbers_of_other_types_are_numbers(lender):
@@ -77,20 +82,19 @@ def test_a_row_without_a_tested_column_is_refused(lender):
             predict(row)
 
 
-def test_missing_values_are_refused_if_no_training_row_had_one(plain):
+def test_missing_values_are_predicted_even_if_no_training_row_had_one(plain):
     predict = module_of(plain)["predict"]
-    for row in ({"income": None, "age": 30}, {"income": float("nan"), "age": 30}, {"age": 30}):
-        with pytest.raises(ValueError, match="income"):
-            predict(row)
     frame = pd.DataFrame({"income": [np.nan], "age": [30.0]})
-    for refusing in (plain, from_json(to_json(plain))):
-        with pytest.raises(ValueError, match=r"NaN|missing"):
-            refusing.predict(frame)
+    for tree in (plain, from_json(to_json(plain))):
+        with pytest.warns(UnknownValuesWarning, match="1 missing value in column 'income'"):
+            expected = tree.predict(frame)[0]
+        for row in ({"income": None, "age": 30}, {"income": float("nan"), "age": 30}):
+            assert predict(row) == expected
 
 
 def test_nothing_of_a_name_becomes_code():
     allowed = {"CLASSES", "COLUMNS", "CLASS_OF_LEAF", "SHARES", "FCCA_VERSION", "row", "name", "known", "value", "number"}
-    builtin = {"bool", "bytes", "dict", "float", "isinstance", "str", "type", "zip", "None"}
+    builtin = {"bool", "bytes", "dict", "float", "hash", "isinstance", "str", "type", "zip", "None"}
     builtin |= {
         "ValueError",
         "TypeError",

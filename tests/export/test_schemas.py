@@ -19,6 +19,8 @@ from fcca.export import from_json, schema, to_json, to_rules
 from fcca.export._schemas import VERSIONS
 from real_data import imported
 
+pytestmark = pytest.mark.filterwarnings("ignore::fcca.exceptions.UnknownValuesWarning")
+
 
 @pytest.fixture(scope="module")
 def validators():

@@ -53,7 +53,10 @@ def fitted(seed: int) -> tuple[FCCAClassifier, pd.DataFrame]:
 
 
 def hard_rows(classifier: FCCAClassifier, X: pd.DataFrame, n: int, seed: int) -> pd.DataFrame:
-    """Rows of values from the table, most numbers on a cut of the tree or one float beside it."""
+    """Rows of values from the table, most numbers on a cut of the tree or one float beside it.
+
+    Some values are missing, and some categories unknown, even where the table has no such value.
+    """
     rng = np.random.default_rng(seed)
     nodes = classifier.structure_
     columns = {}
@@ -66,7 +69,10 @@ def hard_rows(classifier: FCCAClassifier, X: pd.DataFrame, n: int, seed: int) ->
                 [rng.random(n) < 1 / 3, rng.random(n) < 0.5], [cut, np.nextafter(cut, np.inf)], np.nextafter(cut, -np.inf)
             )
             values = values.where((rng.random(n) < 0.3) | values.isna(), near)
-        columns[name] = values
+        if isinstance(values.dtype, pd.CategoricalDtype):
+            strange = "never seen" if isinstance(values.cat.categories[0], str) else 99
+            values = values.astype(object).where(rng.random(n) >= 0.05, strange)
+        columns[name] = values.where(rng.random(n) >= 0.03, np.nan)
     return pd.DataFrame(columns)
 
 

@@ -1,6 +1,7 @@
 """FCCAClassifier on few thresholds: a number of them, the best number, other selections, and the path over numbers."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from fcca import FCCAClassifier, FCCADiscretizer, GTREDiscretizer, MidpointDiscretizer, OptimalTreeClassifier
 from fcca.classifier import choose_granularity, choose_n_thresholds
-from fcca.exceptions import InvalidInputError
+from fcca.exceptions import InvalidInputError, UnknownValuesWarning
 from fcca.selection import OptimalSelection
 
 
@@ -226,12 +227,14 @@ def test_a_missing_value_in_a_single_row_does_not_prevent_auto():
     assert FCCAClassifier().selection_path(X, y, n_thresholds=[1, 2])["accuracy"].notna().all()
 
 
-def test_held_out_rows_without_a_prediction_are_refused():
+def test_held_out_rows_of_unknown_categories_are_measured():
     X, y = few_rows()
     X["kind"] = np.where(np.arange(120) < 60, "a", "b")
     halves = [(np.arange(60), np.arange(60, 120))]
-    with pytest.raises(InvalidInputError, match="All held-out rows of fold 0"):
-        FCCAClassifier().selection_path(X, y, n_thresholds=[1], cv=halves)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnknownValuesWarning)
+        path = FCCAClassifier().selection_path(X, y, n_thresholds=[1], cv=halves)
+    assert path["accuracy"].notna().all()
 
 
 def test_rows_of_weight_zero_are_in_no_fold():

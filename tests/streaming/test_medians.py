@@ -1,5 +1,7 @@
 """Medians by the bits of values, from rows in chunks."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from fcca.discretizers import EncodedRows, medians
 from fcca.discretizers._medians import floats_of, ordered_keys
 from fcca.discretizers._stages import count_digits
 
+WITHOUT_SPECIAL = SimpleNamespace(engine=SimpleNamespace(special={}))
 TINY, HUGE = 5e-324, np.finfo(float).max
 
 
@@ -18,7 +21,7 @@ class _Chunks:
         self.columns = list(range(X.shape[1]))
 
     def one_pass(self, prefix, at):
-        found = [count_digits(EncodedRows(chunk, None), None, self.columns, prefix, at) for chunk in self.chunks]
+        found = [count_digits(EncodedRows(chunk, None), WITHOUT_SPECIAL, self.columns, prefix, at) for chunk in self.chunks]
         found = [one for one in found if one is not None]
         total = found[0]
         for one in found[1:]:

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from fcca import _core
 from fcca.cells._change_distances import Distances
+from fcca.tables import Special, without_special
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 NUMBERS, NUMBERS_WITH_MISSING, CATEGORIES = 0, 1, 2
+SPECIAL_VALUE = 2
 
 
 @dataclass
@@ -45,6 +47,11 @@ class Cells:
         exceptions, and allow changes to end in a closed cell.
     distances : Distances or None
         How the distance between an old and a new value is measured. None until it is computed from the training rows.
+    special : mapping of int to ndarray
+        Special values of numeric columns, such as -9. Each has a cell that contains nothing else. No change ends in this
+        cell. Special values are no training values: ``smallest`` and ``largest`` ignore them.
+    whole : ndarray of shape (n_features,) or None
+        True for columns in which changes end at whole numbers. See :meth:`with_whole_numbers`.
     """
 
     first_cut: NDArray[np.int64]
@@ -56,9 +63,16 @@ class Cells:
     has_missing: NDArray[np.bool_] | None = None
     closed: NDArray[np.bool_] | None = None
     distances: Distances | None = field(default_factory=Distances)
+    special: Special = field(default_factory=dict)
+    whole: NDArray[np.bool_] | None = None
 
     @classmethod
-    def from_cuts(cls, cuts_by_feature: Sequence[Floats], code_cell: Mapping[int, Codes] | None = None) -> Cells:
+    def from_cuts(
+        cls,
+        cuts_by_feature: Sequence[Floats],
+        code_cell: Mapping[int, Codes] | None = None,
+        special: Special | None = None,
+    ) -> Cells:
         """Build cells without training values.
 
         Parameters
@@ -67,6 +81,8 @@ class Cells:
             The sorted, distinct cuts of each feature.
         code_cell : mapping of int to ndarray, optional
             For each column of categories, the cell of each category code.
+        special : mapping of int to ndarray, optional
+            Special values of numeric columns. The cuts must include those of :func:`special_cuts`.
         """
         cuts_by_feature = list(cuts_by_feature)
         for j, cell in (code_cell or {}).items():
@@ -75,7 +91,7 @@ class Cells:
         cuts = np.concatenate([*cuts_by_feature, np.empty(0)]).astype(np.float64)
         empty = np.full(len(cuts) + len(cuts_by_feature), np.nan)
         counts = {j: np.zeros(len(cell)) for j, cell in (code_cell or {}).items()}
-        return cls(first_cut, cuts, empty, empty.copy(), code_cell or {}, counts)
+        return cls(first_cut, cuts, empty, empty.copy(), code_cell or {}, counts, special=special or {})
 
     @property
     def n_features(self) -> int:
@@ -112,6 +128,9 @@ class Cells:
             first_code = np.concatenate([[0], np.cumsum([len(codes) for codes in by_feature])]).astype(np.int64)
             code_cell = np.concatenate([*by_feature, nothing]).astype(np.int32)
         closed = None if self.closed is None else self.closed.astype(np.uint8)
+        if self.special:
+            closed = np.zeros(len(self.smallest), dtype=np.uint8) if closed is None else closed
+            closed[self.special_cells] = SPECIAL_VALUE
         box = (self.box_low, self.box_high)
         return _core.Cells(
             self.first_cut,
@@ -129,14 +148,43 @@ class Cells:
     def observe(self, X: Floats) -> Cells:
         """Widen the range of each cell so that it contains the values of these rows.
 
-        In columns of categories, the last code represents missing values, and NaN is not allowed. Return self.
+        In columns of categories, the last code represents missing values, and NaN is not allowed. Special values are
+        ignored. Return self.
         """
-        _core.widen_cells(X, self.as_core(), self.smallest, self.largest)
+        _core.widen_cells(without_special(X, self.special), self.as_core(), self.smallest, self.largest)
         for ends in (self.smallest, self.largest):
             ends += 0.0  # turns -0.0 into 0.0: otherwise the sign would depend on the order of the rows
         for j, count in self.code_count.items():
             count += np.bincount(X[:, j].astype(np.intp), minlength=len(count))
         return self
+
+    def with_whole_numbers(self, columns: NDArray[np.bool_]) -> Cells:
+        """Copy the cells so that every change of some columns ends at a whole number.
+
+        In these columns, all training values are whole numbers. A change into a cell without training values would end in
+        the middle of the cell. In the copy, it ends at a whole number of the cell, as if the training rows had all of them.
+        A cell without a whole number is closed.
+
+        Parameters
+        ----------
+        columns : ndarray of bool, shape (n_features,)
+            Mask of the columns. Columns of categories are ignored.
+        """
+        smallest, largest = self.smallest.copy(), self.largest.copy()
+        closed = np.zeros(len(smallest), dtype=np.bool_) if self.closed is None else self.closed.copy()
+        is_empty = np.isnan(smallest) & ~closed
+        is_empty[self.special_cells] = False
+        low, high = self.box_low, self.box_high
+        for j in set(np.flatnonzero(columns).tolist()).difference(self.code_cell):
+            cells, cuts = slice(self.first_cell[j], self.first_cell[j + 1]), self.cuts_of(j)
+            first = np.floor(np.append(-np.inf, cuts)) + 1
+            last = np.floor(np.append(cuts, np.inf))
+            inside = is_empty[cells] & (first > low[j]) & (last < high[j])
+            filled = inside & (first <= last)
+            smallest[cells][filled], largest[cells][filled] = first[filled], last[filled]
+            closed[cells] |= inside & ~filled
+        kept = closed if closed.any() else self.closed
+        return replace(self, smallest=smallest, largest=largest, closed=kept, whole=columns)
 
     def __add__(self, other: Cells) -> Cells:
         """Merge the ranges and counts of the same cells, computed from two chunks of a table."""
@@ -155,6 +203,12 @@ class Cells:
         found = np.empty(X.shape, dtype=np.int32)
         _core.find_cells(X, self.as_core(), found)
         return found
+
+    @property
+    def special_cells(self) -> NDArray[np.int64]:
+        """Positions of the cells of all special values."""
+        cells = [self.first_cell[j] + np.searchsorted(self.cuts_of(j), values) for j, values in self.special.items()]
+        return np.concatenate([np.empty(0, dtype=np.int64), *cells]).astype(np.int64)
 
     @property
     def box_low(self) -> Floats:
@@ -243,14 +297,22 @@ class Cells:
         Returns
         -------
         below, above : ndarray of shape (n_cuts,)
-            The largest training value below, and the smallest above each cut. NaN if there is no such value.
+            The largest training value below, and the smallest above each cut. NaN if there is no such value. Special
+            values count as training values here, so that a rounded threshold stays on the same side of them.
         """
+        smallest, largest = self.smallest.copy(), self.largest.copy()
+        smallest[self.special_cells] = largest[self.special_cells] = np.concatenate([np.empty(0), *self.special.values()])
         below, above = np.full(len(self.cuts), np.nan), np.full(len(self.cuts), np.nan)
         for j in range(self.n_features):
             cuts = slice(self.first_cut[j], self.first_cut[j + 1])
             cells = slice(self.first_cell[j], self.first_cell[j + 1])
             if cuts.start == cuts.stop:
                 continue
-            below[cuts] = np.fmax.accumulate(self.largest[cells])[:-1]
-            above[cuts] = np.fmin.accumulate(self.smallest[cells][::-1])[::-1][1:]
+            below[cuts] = np.fmax.accumulate(largest[cells])[:-1]
+            above[cuts] = np.fmin.accumulate(smallest[cells][::-1])[::-1][1:]
         return below, above
+
+
+def special_cuts(values: Floats) -> Floats:
+    """Return the cuts that give each special value a cell of its own."""
+    return np.union1d(values, np.nextafter(values, -np.inf))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcca.exceptions import InvalidInputError
+from fcca.tables import Special
 
 Floats = NDArray[np.float64]
 
@@ -25,11 +26,14 @@ class TrainingValues:
         The median of each numeric column, by position. Used if the rows are not in memory.
     codes : dict of int to ndarray
         The codes that occur in each column of categories, by position. Used if the rows are not in memory.
+    special : mapping of int to ndarray
+        Special values of numeric columns, by position. Medians ignore them.
     """
 
     chunks: list[Floats] | None = field(default_factory=list)
     medians: dict[int, float] = field(default_factory=dict)
     codes: dict[int, Floats] = field(default_factory=dict)
+    special: Special = field(default_factory=dict)
 
     def rows(self) -> Sequence[Floats]:
         """Return the training rows, in chunks.
@@ -56,11 +60,12 @@ class TrainingValues:
         return np.unique(column[~np.isnan(column)])
 
     def median(self, j: int) -> float:
-        """Return the median of column ``j``, ignoring missing values."""
+        """Return the median of column ``j``, ignoring missing and special values."""
         if self.chunks is None and j in self.medians:
             return self.medians[j]
-        return float(np.nanmedian(self.column(j)))
+        column = self.column(j)
+        return float(np.nanmedian(column[~np.isin(column, self.special[j])] if j in self.special else column))
 
     def without_rows(self) -> TrainingValues:
         """Return a copy with the medians and codes, without the rows."""
-        return TrainingValues(None, dict(self.medians), dict(self.codes))
+        return TrainingValues(None, dict(self.medians), dict(self.codes), self.special)

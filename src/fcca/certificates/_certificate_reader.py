@@ -33,7 +33,7 @@ FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 SHARES = ("p0", "p1", "Q")
 COSTS = ("lambda0", "lambda1", "lambda2")
 # Values of parameters that older documents do not have.
-OLD_DEFAULTS = {"scale": "range", "category_distance": 1.0, "count_ties": False}
+OLD_DEFAULTS = {"scale": "range", "category_distance": 1.0, "count_ties": False, "special_values": None}
 TIMES = ("time_limit", "time_limit_per_row")
 TREE_PARAMETERS = {
     "criterion": str,
@@ -332,9 +332,10 @@ def _parameters(given: dict[str, Any]) -> StatedParameters:
 
 
 def _distances(given: dict[str, Any], where: str) -> dict[str, Any]:
-    """Read the parameters ``scale`` and ``category_distance``.
+    """Read the parameters ``scale``, ``category_distance`` and ``special_values``.
 
     If a document lacks one of them, its value in the paper is used: "range" for ``scale``, 1 for ``category_distance``.
+    There are no special values by default.
     """
     given = OLD_DEFAULTS | given
     scale = _reader.entry(given, "scale", dict if isinstance(given["scale"], dict) else str, where)
@@ -348,7 +349,12 @@ def _distances(given: dict[str, Any], where: str) -> dict[str, Any]:
         check_category_distance(distance)
     except InvalidInputError as error:
         raise _reader.damaged(str(error).rstrip(".")) from error
-    return {"scale": scale, "category_distance": distance}
+    special = _reader.entry(given, "special_values", dict | list | None, where)
+    if isinstance(special, dict):
+        special = {name: _reader.numbers(special, name, "special_values") for name in special}
+    elif special is not None:
+        special = _reader.numbers(given, "special_values", where)
+    return {"scale": scale, "category_distance": distance, "special_values": special}
 
 
 def _rule(entry: Any) -> Constraint:

@@ -9,9 +9,11 @@ from collections import Counter
 
 import numpy as np
 
+from fcca.cells import special_cuts
 from fcca.certificates._evidence import NEAR, Bools, Evidence, Floats, Longs, is_near, named_rows, problem_of_rows
 from fcca.certificates._recomputed_distances import RecomputedDistances
 from fcca.models import TreeEnsemble
+from fcca.tables import is_special
 
 SINGLE_PRECISION = 1e-6  # rounding tolerance of scores summed in 32 bits, relative to their size
 
@@ -74,10 +76,12 @@ def range_and_rules(given: Evidence) -> list[str]:
     problems = []
     feature = given.points.move_feature
     landing = given.landing[0]
-    low, high = _range(given.table)
+    low, high = _range(given.ordinary)
     is_category = given.columns.is_category[feature]
     outside = ~is_category & ((landing < low[feature]) | (landing > high[feature]))
     problems += _move_problems(given, outside, "leaves the range of the training rows")
+    special = is_special(given.special, feature, landing)
+    problems += _move_problems(given, special, "ends at a special value")
     unseen = np.zeros(len(feature), dtype=np.bool_)
     for j in np.unique(feature[is_category]).tolist():
         mine = feature == j
@@ -95,7 +99,8 @@ def landings(given: Evidence) -> list[str]:
     """Check that each move of a numeric column ends at the right value of a cell.
 
     A cell is the interval between two neighbouring cuts. A move must leave its cell. Among the training values in the new
-    cell, it must end at the one nearest to its start. In a cell without training values, it must end at the middle.
+    cell, it must end at the one nearest to its start. In a cell without training values, it must end at the middle. A
+    special value is replaced as close to the median of the column as the training values in the new cell allow.
     """
     model = given.engine.model
     if not isinstance(model, TreeEnsemble):
@@ -104,7 +109,7 @@ def landings(given: Evidence) -> list[str]:
     # The check of the rules covers columns whose moves end at limits.
     bounded = {name for rule in rules if rule.lands_on == "limits" for name in rule.columns}
     free = {name for rule in rules if rule.lands_on == "any" for name in rule.columns}
-    low, high = _range(given.table)
+    low, high = _range(given.ordinary)
     by_set = np.zeros(len(model.feature), dtype=np.bool_)
     by_set[list(model.categories)] = True
     wrong = np.zeros(len(given.move_point), dtype=np.bool_)
@@ -112,10 +117,15 @@ def landings(given: Evidence) -> list[str]:
         name = given.stated.columns[j]
         if given.columns.is_category[j] or name in bounded:
             continue
-        mine = np.flatnonzero((given.points.move_feature == j) & ~np.isnan(given.origin[0]))
+        mine = np.flatnonzero((given.points.move_feature == j) & ~np.isnan(given.origin[0]) & ~given.leaves_special)
         cuts = np.unique(model.threshold[(model.feature == j) & ~by_set])
-        values = np.unique(given.table[:, j])
+        values = np.unique(given.ordinary[:, j])
         values = values[~np.isnan(values)]
+        if j in given.special:
+            cuts = np.union1d(cuts, special_cuts(given.special[j]))
+            from_special = np.flatnonzero((given.points.move_feature == j) & given.leaves_special)
+            near = float(np.nanmedian(given.ordinary[:, j]))
+            wrong[from_special] = ~_replaced_well(given.landing[0][from_special], cuts, values, near)
         move = given.origin[0][mine], given.landing[0][mine]
         wrong[mine] = ~_lands_well(*move, cuts, values, (low[j], high[j]), name in free)
     return _move_problems(
@@ -155,6 +165,19 @@ def _lands_well(
         return well
     entered: Bools = np.searchsorted(cuts, origin) != cell
     well = entered & np.where(has_values, landing == nearest, in_middle)
+    return well
+
+
+def _replaced_well(landing: Floats, cuts: Floats, values: Floats, median: float) -> Bools:
+    """Return a mask of the replaced special values that end at an allowed value.
+
+    In a cell without training values, any value is allowed here. The check of the costs does not depend on it.
+    """
+    ends = np.concatenate([[-np.inf], cuts, [np.inf]])
+    well = np.ones(len(landing), dtype=np.bool_)
+    for k, (to, cell) in enumerate(zip(landing.tolist(), np.searchsorted(cuts, landing).tolist(), strict=True)):
+        seen = values[(values > ends[cell]) & (values <= ends[cell + 1])]
+        well[k] = len(seen) == 0 or to == np.clip(median, seen[0], seen[-1])
     return well
 
 
@@ -242,7 +265,7 @@ def _costs(given: Evidence) -> Floats:
             if (point, group[name]) in switched:
                 continue
             switched.add((point, group[name]))
-        unordered = given.columns.is_category[j] or np.isnan(origin[k]) or name in group
+        unordered = given.columns.is_category[j] or np.isnan(origin[k]) or given.leaves_special[k] or name in group
         distance = distance_of.unordered if unordered else distance_of.between(j, origin[k], landing[k])
         price = search["lambda0"] + search["lambda1"] * distance + search["lambda2"] * distance * distance
         total[point] += price * weight.get(name, 1.0)

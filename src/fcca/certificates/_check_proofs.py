@@ -149,7 +149,9 @@ def _by_tree_programs(
     The results are written into ``proofs``. ``chosen`` holds the positions of the counterfactuals to prove, and ``limits``
     the rules, compiled for the rows of these counterfactuals.
     """
-    engine = CounterfactualEngine(given.estimator, given.engine.problem, method="milp", like=given.rows.X)
+    engine = CounterfactualEngine(
+        given.estimator, given.engine.problem, method="milp", like=given.rows.X, special=given.special
+    )
     engine.observe(given.table)
     engine.cells.distances = given.distances
     found = engine.solve(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -190,7 +191,7 @@ def _conditions(table: ThresholdTable) -> dict[tuple[Any, ...], tuple[str, float
     keys = zip(table.feature.tolist(), table.kind.tolist(), table.threshold.tolist(), table.codes, strict=True)
     entries = zip(table.names(), table.count.tolist(), strict=True)
     return {
-        (feature, kind, None if kind != "cut" else threshold.hex(), codes): entry
+        (feature, kind, None if math.isnan(threshold) else threshold.hex(), codes): entry
         for (feature, kind, threshold, codes), entry in zip(keys, entries, strict=True)
     }
 

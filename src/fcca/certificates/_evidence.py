@@ -20,7 +20,7 @@ from fcca.counterfactuals import STATUSES, CounterfactualEngine, Counterfactuals
 from fcca.discretizers import ThresholdSearch
 from fcca.export import DistilledTree
 from fcca.models import LinearModel
-from fcca.tables import Columns, SoftLabels, TrainingTable
+from fcca.tables import Columns, SoftLabels, Special, TrainingTable, is_special, special_by_column, without_special
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
@@ -161,6 +161,22 @@ class Evidence:
     def table(self) -> Floats:
         """The training rows, encoded as numbers for the black box."""
         return self.search.encode(self.rows.X)
+
+    @cached_property
+    def ordinary(self) -> Floats:
+        """The encoded training rows, with NaN in place of special values."""
+        return without_special(self.table, self.special)
+
+    @cached_property
+    def special(self) -> Special:
+        """Special values by column, from the stated parameters."""
+        given = self.stated.parameters.search["special_values"]
+        return special_by_column(given, self.stated.columns, (~self.columns.is_category).tolist())
+
+    @cached_property
+    def leaves_special(self) -> Bools:
+        """Mask of the moves that replace a special value."""
+        return is_special(self.special, self.points.move_feature, self.origin[0])
 
     @cached_property
     def weight(self) -> Floats:
@@ -408,7 +424,7 @@ class Evidence:
         point, feature = self.move_point[order], self.points.move_feature[order].astype(np.int32)
         origin, landing = self.origin[0][order], self.landing[0][order]
         nowhere = np.full(len(order), np.nan)
-        cut = self.engine.cells.last_crossed(feature, origin, landing, nowhere) if self.engine.has_cuts else landing
+        cut = self.engine.last_crossed(feature, origin, landing, nowhere) if self.engine.has_cuts else landing
         n = len(self.at)
         return Counterfactuals(
             rows=self.at,

@@ -13,7 +13,7 @@ N_BINS = 1024  # bins of a column's range, part of the definition of category_di
 
 @dataclass
 class NumericColumn:
-    """The values of a numeric column that are not missing, with the weights of their rows."""
+    """The values of a numeric column that are neither missing nor special, with the weights of their rows."""
 
     values: Floats
     weights: Floats
@@ -78,7 +78,7 @@ class RecomputedDistances:
         search, is_category = given.stated.parameters.search, given.columns.is_category
         columns = []
         for j in range(given.table.shape[1]):
-            known = np.isfinite(given.table[:, j]) & ~is_category[j]
+            known = np.isfinite(given.ordinary[:, j]) & ~is_category[j]
             columns.append(NumericColumn(given.table[known, j], given.weight[known]))
         scale = search["scale"]
         if isinstance(scale, dict):
@@ -87,7 +87,7 @@ class RecomputedDistances:
         groups = any(rule.group for rule in given.stated.parameters.rules)
         if search["category_distance"] != "auto":
             distances.unordered = search["category_distance"]
-        elif groups or is_category.any() or np.isnan(given.table).any():
+        elif groups or given.special or is_category.any() or np.isnan(given.table).any():
             distances.unordered = distances.mean_of_pairs()
         return distances
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from copy import copy
 from numbers import Integral
@@ -21,7 +22,7 @@ from fcca.classifier._cross_validation import CrossValidationMixin, check_select
 from fcca.classifier._fit_tree import binary_rows, fit_tree, resolve_fit_to, selection_fit_to
 from fcca.classifier._training_rows import are_training_rows
 from fcca.discretizers import BinaryRows, FCCADiscretizer
-from fcca.exceptions import InvalidInputError
+from fcca.exceptions import InvalidInputError, UnknownValuesWarning
 from fcca.metrics import fidelity
 from fcca.selection import OptimalSelection
 from fcca.tables import Columns, TrainingTable, check_column_names, routed_metadata, weighted_rows
@@ -415,11 +416,14 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return columns
 
     def _checked_table(self, X: Any) -> NDArray[Any]:
-        if self._columns is None:
-            return super()._checked_table(X)
-        validate_data(self, X, skip_check_array=True, reset=False)  # compares the columns' names and number
-        asked = self.structure_.feature
-        return self._columns.for_prediction(asked[asked >= 0].tolist()).encode(X)
+        asked, columns = self.structure_.feature, self._columns
+        if columns is None:
+            X = validate_data(self, X, dtype=np.float64, order="C", reset=False, ensure_all_finite="allow-nan")
+            columns = Columns.numbers(self.n_features_in_, getattr(self, "feature_names_in_", None))
+        else:
+            validate_data(self, X, skip_check_array=True, reset=False)  # compares the columns' names and number
+        used = columns.for_prediction(asked[asked >= 0].tolist())
+        return used.encode(X, handle_unknown=getattr(self.discretizer_, "handle_unknown", "warn"))
 
     def to_sklearn(self) -> DecisionTreeClassifier:
         """Convert the tree to a fitted DecisionTreeClassifier, for example for ``plot_tree``.
@@ -451,7 +455,10 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
     def fidelity(self, X: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute the share of rows for which tree and black box predict the same class."""
         check_is_fitted(self)
-        return fidelity(self.predict(X), self.discretizer_.predict_target(X), sample_weight)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnknownValuesWarning)  # predict_target warns of all columns
+            predictions = self.predict(X)
+        return fidelity(predictions, self.discretizer_.predict_target(X), sample_weight)
 
 
 def _default_part(name: str, preset: str | None) -> Any:

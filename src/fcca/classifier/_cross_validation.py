@@ -21,7 +21,7 @@ from fcca.classifier._fit_tree import binary_rows, fit_tree, resolve_fit_to, sel
 from fcca.exceptions import InvalidInputError, UnfinishedSearchWarning
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
 from fcca.selection import NUMBERS_OF_THRESHOLDS, OptimalSelection, whole_numbers
-from fcca.tables import known_rows, weighted_rows
+from fcca.tables import weighted_rows
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
@@ -58,22 +58,6 @@ class Fold(NamedTuple):
     def weights(self) -> dict[str, Floats]:
         """The weights as a keyword argument of ``fit``; an empty dict without weights."""
         return {} if self.weight is None else {"sample_weight": self.weight}
-
-    def answered_by(self, discretizer: Any) -> Fold:
-        """Return the fold without the held-out rows that the fitted discretizer cannot encode.
-
-        These rows have an unknown category, or a missing value in a column without missing training values.
-        """
-        known = np.flatnonzero(known_rows(discretizer.thresholds_.columns, self.X_test))
-        if len(known) == len(self.y_test):
-            return self
-        if len(known) == 0:
-            raise InvalidInputError(
-                f"All held-out rows of fold {self.number} have an unknown category, or a missing value in a column without "
-                "missing training values. Use fewer folds, or pass another splitter as cv."
-            )
-        weight = None if self.test_weight is None else self.test_weight[known]
-        return self._replace(X_test=_safe_indexing(self.X_test, known), y_test=self.y_test[known], test_weight=weight)
 
 
 def folds(X: Any, y: Any, sample_weight: ArrayLike | None, cv: Any) -> Iterator[Fold]:
@@ -182,8 +166,7 @@ def granularities_of_fold(
 
     Yield the measurements for each cost ``lambda0`` and each granularity in ``levels``.
     """
-    first = discretizer.fit(fold.X, fold.y, **fold.weights)
-    fold = fold.answered_by(first)
+    first = _without_warnings(discretizer).fit(fold.X, fold.y, **fold.weights)
     trees = FoldTrees(fold, new_tree, first, fit_to)
     for cost in [first.lambda0] if lambda0 is None else lambda0:
         discretizer = first
@@ -209,8 +192,7 @@ def selections_of_fold(
 
     ``selection`` chooses the thresholds. Yield the measurements for each number in ``numbers``.
     """
-    discretizer.fit(fold.X, fold.y, **fold.weights)
-    fold = fold.answered_by(discretizer)
+    _without_warnings(discretizer).fit(fold.X, fold.y, **fold.weights)
     trees = FoldTrees(fold, new_tree, discretizer, fit_to)
     measured = fold.y if selection.fit_to == "labels" else discretizer.predict_target(fold.X)
     with warnings.catch_warnings():
@@ -224,6 +206,13 @@ def selections_of_fold(
         for one in [one for one in frontier if one.n_thresholds <= n][-1:]:
             line = trees.line(one.thresholds, B[:, one.kept], B_test[:, one.kept])
             yield {"n_thresholds": n} | line | {"selection_optimal": float(one.is_optimal)} | with_all
+
+
+def _without_warnings(discretizer: Any) -> Any:
+    """Let a discretizer accept held-out rows with values that the fold's training rows do not have."""
+    if "handle_unknown" in discretizer.get_params(deep=False):
+        discretizer.set_params(handle_unknown="ignore")
+    return discretizer
 
 
 def path_frame(lines: Sequence[dict[str, float]], keys: list[str], *, per_fold: bool) -> pd.DataFrame:

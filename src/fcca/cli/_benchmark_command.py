@@ -52,6 +52,8 @@ class Benchmark(Command):
     data: options.Table = None
     label: options.Label = None
     categorical: options.Categorical = ()
+    drop: options.Drop = ()
+    keep: options.Keep = ()
     folds: Annotated[
         int,
         data_option(help="Number of folds. Each fold is held out once."),

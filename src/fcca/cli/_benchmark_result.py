@@ -21,6 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 from fcca.cli._benchmark_command import Benchmark, chosen_methods
 from fcca.cli._black_box import check_range, training_table
 from fcca.cli._checks import chosen_levels
+from fcca.cli._column_types import ColumnOptions
 from fcca.cli._command import Result
 from fcca.cli._console_text import (
     add_numbers,
@@ -167,7 +168,7 @@ class BenchmarkResult(Result):
 
 def run_benchmark(data: Dataset, settings: Benchmark) -> BenchmarkResult:
     """Cross-validate the black box and every method."""
-    data = data.guessed(settings.categorical)
+    data = data.guessed(ColumnOptions(settings.categorical, settings.drop, settings.keep))
     check_range(data.X)
     _check_folds(data, settings.folds)
     began = perf_counter()

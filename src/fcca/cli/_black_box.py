@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fcca.cli._column_types import guessed
+from fcca.cli._column_types import ColumnOptions, guessed
 from fcca.cli._models import target_model
 from fcca.cli._notes import collected_notes
 from fcca.cli._options import DistillSettings
@@ -89,9 +89,8 @@ def fitted_black_box(
     """
     if rows is None and len(np.unique(y)) == 1:
         raise InvalidInputError(f"All {len(y):,} rows of the sample have class {y[0]!s}. Use a larger --sample.")
-    table, table_notes = guessed(
-        frame, settings.categorical, from_text=from_text, of=" of the sample" if rows is None else ""
-    )
+    chosen = ColumnOptions(settings.categorical, settings.drop, settings.keep)
+    table, table_notes = guessed(frame, y, chosen, from_text=from_text, of=" of the sample" if rows is None else "")
     check_range(table)
     assert settings.model is not None
     at = np.arange(len(y)) if rows is None else rows

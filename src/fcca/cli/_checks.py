@@ -162,6 +162,28 @@ def units_of(text: str) -> str | dict[str, float]:
     return _numbers_by_name("--scale", text, f"{', '.join(SCALES)} or units of columns, such as income=1000,age=10")
 
 
+def special_values_of(text: str) -> set[float] | dict[str, set[float]]:
+    """Parse the value of ``--special``, such as ``-9,-8`` or ``score=-9,-8,months=99``.
+
+    Return the special values of all columns, or a dictionary of columns and their special values. A number without a name
+    belongs to the column named before it.
+    """
+    expected = "special values, such as -9,-8, or special values of columns, such as score=-9,-8,months=99"
+    everywhere: set[float] = set()
+    by_name: dict[str, set[float]] = {}
+    latest = everywhere
+    for part in text.split(","):
+        name, equals, number = part.rpartition("=")
+        value = number_or_word(number)
+        named = bool(equals)
+        fits = isinstance(value, float) and math.isfinite(value) and (name.strip() != "" or not named)
+        check("--special", text, fits and not (named and everywhere), expected)
+        if named:
+            latest = by_name.setdefault(name.strip(), set())
+        latest.add(float(value))
+    return by_name or everywhere
+
+
 def class_weights(option: str, text: str) -> str | dict[str, float]:
     """Parse class weights such as ``yes=5,no=1``.
 

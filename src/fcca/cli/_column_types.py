@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
+from fcca.cli._no_features import why_no_feature
 from fcca.exceptions import InvalidInputError
 from fcca.tables import Columns, listed_rows
 
@@ -26,7 +27,6 @@ LONGEST_TEXT = 60
 MARK = "?"  # alone in a field, it marks a missing value
 #: Further marks of missing values in columns whose other values are all numbers.
 MARKS_AMONG_NUMBERS = frozenset({MARK, "", "-", "--", ".", "na", "n/a", "nan", "nil", "null", "none", "missing", "unknown"})
-FEWEST_LIKE_IDS = 21  # a column with fewer distinct strings is not an identifier
 
 
 def listed(names: Sequence[Any], most: int = NAMES_SHOWN) -> str:
@@ -38,17 +38,38 @@ def listed(names: Sequence[Any], most: int = NAMES_SHOWN) -> str:
 # --- guessed ------------------------------------------------------------------------------------------------------------
 
 
+class ColumnOptions(NamedTuple):
+    """The columns that the user named in options."""
+
+    categorical: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    keep: Sequence[str] = ()
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Check that all named columns are among the feature columns of the table."""
+        for option, names in zip(("categorical", "drop", "keep"), self, strict=True):
+            if unknown := [name for name in names if name not in columns]:
+                raise InvalidInputError(
+                    f"--{option} {unknown[0]!r} is not a feature column. The feature columns are {listed(columns)}."
+                )
+
+
 def guessed(
-    frame: pd.DataFrame, categorical: Sequence[str], *, from_text: bool, of: str = ""
+    frame: pd.DataFrame, y: NDArray[np.generic], chosen: ColumnOptions, *, from_text: bool, of: str = ""
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Infer the type of every column from its values.
+
+    Columns that are no features are left out.
 
     Parameters
     ----------
     frame : DataFrame
-        Raw columns.
-    categorical : sequence of str
-        Names of columns that are categorical, even if their values are numbers.
+        Raw columns. The index contains the row numbers in the file.
+    y : ndarray
+        Labels of the rows.
+    chosen : ColumnOptions
+        Columns that are categorical even if their values are numbers; columns to leave out; and columns to keep even if
+        they do not look like features.
     from_text : bool
         True for file formats without column types, such as CSV. Strings may then be numbers.
     of : str
@@ -58,48 +79,37 @@ def guessed(
     -------
     DataFrame
         float64 for numbers, object for strings, category dtype for columns in ``categorical`` and for columns that already
-        have this type. Text columns whose values differ in most rows, such as identifiers, are left out.
+        have this type.
     tuple of str
         Notes for the user on values that are treated as missing, and on columns that are left out.
     """
-    unknown = [name for name in categorical if name not in frame.columns]
-    if unknown:
-        raise InvalidInputError(
-            f"--categorical {unknown[0]!r} is not a feature column. The feature columns are {listed(list(frame.columns))}."
-        )
+    chosen.check(list(frame.columns))
+    frame = frame.drop(columns=list(chosen.drop))
     columns: dict[str, Any] = {}
     notes: list[str] = []
-    like_ids: list[str] = []
+    left_out: list[str] = []
     for name in frame.columns:
         column = _without_marks(frame[name])
-        if name in categorical or isinstance(column.dtype, pd.CategoricalDtype):
-            columns[name] = _categories(column, of)
-            continue
-        values = _guessed_column(column, from_text, of)
-        marked = np.flatnonzero(values.isna() & frame[name].notna())
-        if len(marked):
-            marks = listed(list(dict.fromkeys(str(text) for text in frame[name].iloc[marked])), TEXTS_SHOWN)
-            notes.append(f"Column {name!r}: {marks} counts as a missing value, in {_rows(len(marked))}{of}.")
-        if values.dtype == object and _is_like_ids(values):
-            n_rows = int(values.notna().sum())
-            like_ids.append(
-                f"Column {name!r} is left out: {values.nunique():,} different strings in {_rows(n_rows)}{of} look like "
-                f"identifiers. To keep it: --categorical {name!r}."
-            )
-            continue
-        columns[name] = values
+        if name in chosen.categorical or isinstance(column.dtype, pd.CategoricalDtype):
+            values = _categories(column, of)
+        else:
+            values = _guessed_column(column, from_text, of)
+            marked = np.flatnonzero(values.isna() & frame[name].notna())
+            if len(marked):
+                marks = listed(list(dict.fromkeys(str(text) for text in frame[name].iloc[marked])), TEXTS_SHOWN)
+                notes.append(f"Column {name!r}: {marks} counts as a missing value, in {_rows(len(marked))}{of}.")
+        reason = None if name in chosen.keep else why_no_feature(values, y, of)
+        if reason is None:
+            columns[name] = values
+        else:
+            left_out.append(f"Column {name!r} is left out: {reason}. To keep it: --keep {name!r}.")
     if not columns:
-        raise InvalidInputError(f"There are no feature columns. {like_ids[0]}")
-    return pd.DataFrame(columns, index=frame.index), (*notes, *like_ids)
+        raise InvalidInputError(f"There are no feature columns. {left_out[0] if left_out else 'All are dropped.'}")
+    return pd.DataFrame(columns, index=frame.index), (*notes, *left_out)
 
 
 def _rows(n: int) -> str:
     return f"{n:,} row{'' if n == 1 else 's'}"
-
-
-def _is_like_ids(values: pd.Series[Any]) -> bool:
-    n_labels = values.nunique()
-    return n_labels >= FEWEST_LIKE_IDS and 2 * n_labels > int(values.notna().sum())
 
 
 def _guessed_column(column: pd.Series[Any], from_text: bool, of: str) -> pd.Series[Any]:

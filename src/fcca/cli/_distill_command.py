@@ -40,7 +40,8 @@ class Distill(options.DistillSettings):
     these thresholds is grown, within the limits on depth and leaves.
 
     Text columns are categorical, and empty fields are missing values. No preparation is needed. For codes that look
-    like numbers, use --categorical.
+    like numbers, use --categorical. Row numbers, identifiers, constants and copies of the label are left out with a note;
+    see --keep and --drop.
 
     These files are written: report.html, a page for the browser; thresholds.csv and thresholds.json; tree.json, which
     [italic]fcca export[/] converts to code; certificate.json, which [italic]fcca verify[/] checks; and
@@ -92,6 +93,8 @@ class Distill(options.DistillSettings):
     data: options.Table = None
     label: options.Label = None
     categorical: options.Categorical = ()
+    drop: options.Drop = ()
+    keep: options.Keep = ()
     out: Annotated[Path, data_option(metavar="DIR", help="Output directory. Existing files are replaced.")] = Path(
         "fcca-out"
     )

@@ -92,7 +92,7 @@ def distillation(source: Source, settings: DistillSettings) -> Distillation:
         notes=(
             *black_box.notes,
             *(note for note in notes if note not in black_box.notes),
-            *notes_on_unknown(*source.left_out(), by=unknown),
+            *notes_on_unknown(*source.unknown_rows(), by=unknown),
         ),
     )
 
@@ -106,7 +106,11 @@ def _loaded(source: Source, settings: DistillSettings) -> Any:
 
 
 def _check_scale(source: Source, settings: DistillSettings) -> None:
-    """Check that the columns that ``--scale`` names exist in the table."""
+    """Check that the columns that ``--scale`` and ``--special`` name exist in the table."""
+    special = settings.distances().get("special_values")
+    unknown = [name for name in special if name not in source.names] if isinstance(special, dict) else []
+    if unknown:
+        raise InvalidInputError(f"--special names the column {unknown[0]!r}, but the columns are {listed(source.names)}.")
     units = settings.distances().get("scale", "range")
     unknown = [] if isinstance(units, str) else [name for name in units if name not in source.names]
     if unknown:

@@ -192,6 +192,7 @@ def run_explain(settings: Explain) -> ExplainResult:
             n_jobs=settings.jobs,
             time_limit=settings.time_limit,
             time_limit_per_row=settings.time_limit_per_row,
+            handle_unknown="ignore",  # the notes of the result name these values
         )
         target = _class_named(settings.target, explainer.classes.tolist())
         began = perf_counter()

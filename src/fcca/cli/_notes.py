@@ -40,11 +40,8 @@ def collected_notes() -> Iterator[list[str]]:
 
 
 @dataclass
-class LeftOutRows:
-    """Number of rows that are left out, and the first few row numbers.
-
-    A row is left out if the black box cannot predict it.
-    """
+class UnknownRows:
+    """Number of rows with an unknown category or an unexpected missing value, and the first few row numbers."""
 
     n: int = 0
     first: Sequence[int] = ()
@@ -60,21 +57,23 @@ class LeftOutRows:
         return (shown if self.n <= ROWS_SHOWN else f"{shown}, … ({self.n} rows)") + " (counted from 0)"
 
 
-def notes_on_unknown(training: LeftOutRows, held_out: LeftOutRows, *, by: str) -> tuple[str, ...]:
-    """Return notes on rows left out for unknown categories or missing values.
+def notes_on_unknown(training: UnknownRows, held_out: UnknownRows, *, by: str) -> tuple[str, ...]:
+    """Return notes on rows with unknown categories or unexpected missing values.
 
     Parameters
     ----------
-    training, held_out : LeftOutRows
-        Training rows that are left out, and held-out rows that are left out.
+    training, held_out : UnknownRows
+        Training rows, which are left out, and held-out rows, which are not.
     by : str
         Clause that follows "categories or missing values", such as "that the black box does not know".
     """
     notes = []
-    for left_out, kind, where in ((training, "training row", ""), (held_out, "held-out row", " of all rates")):
-        if left_out.n:
-            is_one = left_out.n == 1
-            have = "has a category or a missing value" if is_one else "have categories or missing values"
-            rows, are = (kind, "is") if is_one else (f"{kind}s", "are")
-            notes.append(f"{left_out.n:,} {rows} {have} {by}, and {are} left out{where}: {left_out.described()}.")
+    for unknown, kind in ((training, "training row"), (held_out, "held-out row")):
+        if unknown.n == 0:
+            continue
+        have = "has a category or a missing value" if unknown.n == 1 else "have categories or missing values"
+        rows, are = (kind, "is") if unknown.n == 1 else (f"{kind}s", "are")
+        left_out = f", and {are} left out" if unknown is training else ""
+        effect = "" if unknown is training else " No condition holds for such a value."
+        notes.append(f"{unknown.n:,} {rows} {have} {by}{left_out}: {unknown.described()}.{effect}")
     return tuple(notes)

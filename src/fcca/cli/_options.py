@@ -18,6 +18,7 @@ from fcca.cli._checks import (
     expects,
     file_of,
     number_or_word,
+    special_values_of,
     table_format,
     units_of,
 )
@@ -148,6 +149,15 @@ Categorical = Annotated[
     tuple[str, ...],
     data_option(metavar="COL", help="Categorical column whose values look like numbers. May be given several times."),
 ]
+Drop = Annotated[tuple[str, ...], data_option(metavar="COL", help="Column to leave out. May be given several times.")]
+Keep = Annotated[
+    tuple[str, ...],
+    data_option(
+        metavar="COL",
+        help="Column to keep although it looks like a row number, an identifier, a constant or a copy of the label. May be "
+        "given several times.",
+    ),
+]
 Open = Annotated[bool, data_option("--open", help="Open the report in the browser.")]
 Title = Annotated[str | None, data_option(metavar="TEXT", help="Title of the report.")]
 AsJson = Annotated[bool, data_option("--json", help="Print JSON instead of tables.")]
@@ -194,6 +204,16 @@ class Costs(Command):
         ),
         expects("'auto' or a number above 0, such as 0.3", _is_distance),
     ] = None
+    special: Annotated[
+        str | None,
+        search_option(
+            "--special",
+            metavar="NUMBER,…|COL=NUMBER,…",
+            help='Numbers that stand for something else, such as -9 for "no record", in all numeric columns (-9,-8) or in '
+            "some (score=-9,-8,months=99). They are categories of their own, and no change ends at them.",
+        ),
+        accepted_by(special_values_of),
+    ] = None
     margin: Annotated[
         float,
         search_option(help="Margin by which the score of the new class must exceed the scores of the others."),
@@ -210,7 +230,7 @@ class Costs(Command):
     ] = None
 
     def distances(self) -> dict[str, Any]:
-        """Return the parameters ``scale`` and ``category_distance`` of the estimators.
+        """Return the parameters ``scale``, ``category_distance`` and ``special_values`` of the estimators.
 
         Options that were not given are left out.
         """
@@ -219,6 +239,8 @@ class Costs(Command):
             found["scale"] = units_of(self.scale)
         if self.category_distance is not None:
             found["category_distance"] = number_or_word(self.category_distance)
+        if self.special is not None:
+            found["special_values"] = special_values_of(self.special)
         return found
 
 
@@ -280,6 +302,8 @@ class _OtherSettings:
     model_file: Path | None
     q: float
     categorical: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
     test_size: float = 0.0
     trust_model_file: bool = False
     sample: int | None = None  # rows for fitting the black box; None: all rows, or LARGEST_SAMPLE of a streamed table

@@ -20,7 +20,7 @@ from sklearn.datasets import load_breast_cancer
 
 from fcca.cli import check_memory, memory_is_scarce
 from fcca.cli._checks import INPUT_FORMATS, table_format
-from fcca.cli._column_types import as_known, guessed, listed
+from fcca.cli._column_types import ColumnOptions, as_known, guessed, listed
 from fcca.exceptions import InvalidInputError
 from fcca.streaming import decimals_as_numbers, names_in
 from fcca.tables import Columns, check_columns
@@ -99,9 +99,9 @@ class Dataset:
             self.name, self.label, len(self.y), self.X.shape[1], self.class_counts(), tuple(self.X.isna().any().tolist())
         )
 
-    def guessed(self, categorical: Sequence[str] = ()) -> Dataset:
-        """Return a copy whose column types are inferred, except for the ``categorical`` columns."""
-        X, notes = guessed(self.X, categorical, from_text=self.from_text)
+    def guessed(self, chosen: ColumnOptions | None = None) -> Dataset:
+        """Return a copy whose column types are inferred, without columns that are no features."""
+        X, notes = guessed(self.X, self.y, chosen or ColumnOptions(), from_text=self.from_text)
         return replace(self, X=X, notes=notes)
 
     def as_known(self, columns: Columns | None) -> Dataset:

@@ -2,11 +2,12 @@
 
 Both sources have the same methods. :func:`fcca.cli._distill_steps.distillation` calls them in this order: ``check_rules``,
 ``labels``, ``read`` if a black box is fitted, ``prepare``, ``example`` if there are rules and the black box is loaded,
-``fit``, ``binary_rows``, ``encoded_rows``, ``facts`` and ``left_out``.
+``fit``, ``binary_rows``, ``encoded_rows``, ``facts`` and ``unknown_rows``.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -24,13 +25,13 @@ from fcca.cli._column_types import as_known
 from fcca.cli._counterfactual_lines import CounterfactualLines
 from fcca.cli._distillation_result import RowsInMemory
 from fcca.cli._models import known_columns
-from fcca.cli._notes import LeftOutRows
+from fcca.cli._notes import UnknownRows
 from fcca.cli._options import COUNTERFACTUALS, LARGEST_SAMPLE, DistillSettings
 from fcca.cli._read_table import Dataset, TableFacts, check_header, counts_of, label_among, labels_of, missing_labels
 from fcca.cli._split import MOST_STRATIFIED, Split
 from fcca.cli._timing import Stopwatch
 from fcca.discretizers import BinaryRows, LocalChunks, Rows, SearchResult
-from fcca.exceptions import InvalidInputError
+from fcca.exceptions import InvalidInputError, UnknownValuesWarning
 from fcca.models import LinearModel, OpenColumn, read_model
 from fcca.selection import OptimalSelection
 from fcca.streaming import Distilled, ParquetTable, distilled, header
@@ -128,7 +129,7 @@ class MemorySource:
         self.default_sample: int | None = None  # all rows
         self.stopwatch = Stopwatch("target")
         self.rows_in_memory: RowsInMemory | None = None
-        self._left_out, self._held_out_left_out = LeftOutRows(), LeftOutRows()
+        self._left_out, self._held_out_unknown = UnknownRows(), UnknownRows()
 
     def check_rules(self, rules: Rules, settings: DistillSettings, loaded: Any) -> None:
         """Do nothing, because a table in memory supports all rules."""
@@ -186,30 +187,34 @@ class MemorySource:
     def binary_rows(self, classifier: FCCAClassifier) -> tuple[BinaryRows, BinaryRows | None]:
         """Return the training rows and the held-out rows as binary columns.
 
-        The second result is None if there is no held-out row that the black box can predict.
+        The second result is None if there is no held-out row.
         """
         held_out = self.data if self.test is None else self.test
         rows = self.split.held_out_rows() if self.test is None else np.arange(len(held_out.y))
         is_known = known_rows(classifier.discretizer_.thresholds_.columns, held_out.X.iloc[rows])
-        self._held_out_left_out.add(rows[~is_known])
-        tested = (held_out.X.iloc[rows[is_known]], held_out.y[rows[is_known]]) if is_known.any() else None
+        self._held_out_unknown.add(rows[~is_known])
+        tested = (held_out.X.iloc[rows], held_out.y[rows]) if len(rows) else None
         self.rows_in_memory = RowsInMemory(self.data.X, self.data.y, self.categorical, self.training_rows, tested)
         training = (self.data.X.iloc[self.training_rows], self.data.y[self.training_rows])
         binary_rows = classifier.discretizer_.binary_rows
-        return binary_rows(*training), None if tested is None else binary_rows(*tested)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnknownValuesWarning)  # a note counts them
+            return binary_rows(*training), None if tested is None else binary_rows(*tested)
 
     def encoded_rows(self, classifier: FCCAClassifier) -> tuple[Floats | None, Floats | None]:
         """Return the training rows and the held-out rows as arrays, with codes for categories."""
         assert self.rows_in_memory is not None
         encode, tested = classifier.discretizer_.encode, self.rows_in_memory.test
-        return encode(self.data.X.iloc[self.training_rows]), None if tested is None else encode(tested[0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnknownValuesWarning)  # a note counts them
+            return encode(self.data.X.iloc[self.training_rows]), None if tested is None else encode(tested[0])
 
-    def left_out(self) -> tuple[LeftOutRows, LeftOutRows]:
-        """Return which training rows and which held-out rows are left out.
+    def unknown_rows(self) -> tuple[UnknownRows, UnknownRows]:
+        """Return the training rows and the held-out rows with an unknown category or an unexpected missing value.
 
-        The black box cannot predict these rows, because of an unknown category or a missing value.
+        These training rows are left out.
         """
-        return self._left_out, self._held_out_left_out
+        return self._left_out, self._held_out_unknown
 
     def facts(self, counts: dict[Any, int]) -> TableFacts:
         """Return the facts about the table that the summary shows."""
@@ -332,12 +337,12 @@ class ParquetSource:
         """Return ``(None, None)``, because the rows are not in memory."""
         return None, None
 
-    def left_out(self) -> tuple[LeftOutRows, LeftOutRows]:
-        """Return which training rows and which held-out rows are left out.
+    def unknown_rows(self) -> tuple[UnknownRows, UnknownRows]:
+        """Return the training rows and the held-out rows with an unknown category or an unexpected missing value.
 
-        The black box cannot predict these rows, because of an unknown category or a missing value.
+        These training rows are left out.
         """
-        return self.rows.left_out, self.rows.held_out_left_out
+        return self.rows.left_out, self.rows.held_out_unknown
 
     def facts(self, counts: dict[Any, int]) -> TableFacts:
         """Return the facts about the table that the summary shows."""
@@ -350,7 +355,7 @@ def _labels(table: ParquetTable, settings: DistillSettings) -> TableLabels:
     counts: Counter[Any] = Counter()
     learned: set[Any] = set()
     by_row = Split(table.n_rows, settings.test_size, settings.random_state)
-    missing = LeftOutRows()
+    missing = UnknownRows()
     few = table.n_rows <= MOST_STRATIFIED
     with progress_bar("Labels", table.n_rows, shown=False) as progress:
         for frame in table.frames([table.label]):
@@ -375,7 +380,7 @@ def _labels(table: ParquetTable, settings: DistillSettings) -> TableLabels:
 class _KnownRows:
     """Iterates over the chunks of a table, converted for the black box.
 
-    Rows that the black box cannot predict, because of an unknown category or a missing value, are left out.
+    Training rows that the black box cannot predict, because of an unknown category or a missing value, are left out.
 
     Parameters
     ----------
@@ -391,10 +396,10 @@ class _KnownRows:
         self.held_out_known = self.training_known  # for held-out rows: categories and missing values of the training rows
         self.has_missing: Bools = np.zeros(len(self.names), dtype=bool)
         self.training_rows: RowNumbers = np.empty(0, dtype=np.int64)  # of the current chunk
-        self.left_out, self.held_out_left_out = LeftOutRows(), LeftOutRows()
+        self.left_out, self.held_out_unknown = UnknownRows(), UnknownRows()
 
     def __iter__(self) -> Iterator[Rows]:
-        self.left_out, self.held_out_left_out = LeftOutRows(), LeftOutRows()
+        self.left_out, self.held_out_unknown = UnknownRows(), UnknownRows()
         for frame in self.table.frames([*self.names, self.table.label]):
             rows = frame.index.to_numpy()
             held_out = self.split.held_out(int(rows[0]), int(rows[-1]) + 1)
@@ -406,8 +411,9 @@ class _KnownRows:
                 is_known = self._is_known(X, held_out)
                 if not is_known.all():
                     self.left_out.add(rows[~is_known & ~held_out])
-                    self.held_out_left_out.add(rows[~is_known & held_out])
-                    X, y, rows, held_out = X[is_known], y[is_known], rows[is_known], held_out[is_known]
+                    self.held_out_unknown.add(rows[~is_known & held_out])
+                    kept = is_known | held_out
+                    X, y, rows, held_out = X[kept], y[kept], rows[kept], held_out[kept]
             self.training_rows = rows[~held_out]
             yield Rows(X, y, None, held_out if held_out.any() else None)
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcca.exceptions import InvalidInputError
+from fcca.tables import UNKNOWN
 
 Floats = NDArray[np.float64]
 
@@ -28,9 +29,10 @@ def binarized(
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features)
-        The table. Categories are given as codes, missing values as NaN.
+        The table. Categories are given as codes, unknown categories as -1, missing values as NaN.
     feature, kind, threshold, codes : one entry per condition
-        Position of the column; "cut", "set" or "missing"; the threshold of a cut; the category codes of a set.
+        Position of the column; "cut", "special", "set" or "missing"; the threshold of a cut or the special value; the
+        category codes of a set.
     n_categories : mapping of int to int
         Number of categories of each column that has a condition of the kind "set".
     names : sequence of str
@@ -47,12 +49,13 @@ def binarized(
             chunk = slice(begin, begin + ROWS_PER_CHUNK)
             np.greater(X[chunk][:, feature], threshold, out=out[chunk], casting="unsafe")
         return out
-    cuts, missing = np.flatnonzero(kind == "cut"), np.flatnonzero(kind == "missing")
+    cuts, special, missing = (np.flatnonzero(kind == name) for name in ("cut", "special", "missing"))
     memberships = {j: _memberships(j, feature, codes, n) for j, n in n_categories.items()}
     for begin in range(0, len(X), ROWS_PER_CHUNK):
         rows = X[begin : begin + ROWS_PER_CHUNK]
         binary = out[begin : begin + ROWS_PER_CHUNK]
         binary[:, cuts] = rows[:, feature[cuts]] > threshold[cuts]
+        binary[:, special] = rows[:, feature[special]] == threshold[special]
         binary[:, missing] = np.isnan(rows[:, feature[missing]])
         for j, (conditions, member) in memberships.items():
             binary[:, conditions] = member[_whole_codes(rows[:, j], n_categories[j], names[j])]
@@ -65,7 +68,8 @@ def _memberships(
     """Return the "set" conditions on column ``j``, and the categories in them.
 
     The first result has the positions of the conditions, the second is a table. The table has one row per category code and
-    one column per condition: 1 if the set contains the category. An additional last row, for missing values, is 0.
+    one column per condition: 1 if the set contains the category. An additional last row, for missing values and unknown
+    categories, is 0.
     """
     conditions = np.array([at for at in np.flatnonzero(feature == j).tolist() if codes[at] is not None], dtype=np.intp)
     member = np.zeros((n + 1, len(conditions)), dtype=np.int8)
@@ -77,10 +81,11 @@ def _memberships(
 def _whole_codes(x: Floats, n: int, name: str) -> NDArray[np.intp]:
     """Convert the category codes ``x`` to integers.
 
-    ``n`` is the number of categories, and the code of a missing value in the result.
+    ``n`` is the number of categories, and in the result the code of a missing value and of an unknown category.
     """
-    code = np.where(np.isnan(x), n, x)
-    wrong = (code != np.floor(code)) | (code < 0) | ((code >= n) & ~np.isnan(x))
+    in_no_set = np.isnan(x) | (x == UNKNOWN)
+    code = np.where(in_no_set, n, x)
+    wrong = (code != np.floor(code)) | (code < 0) | ((code >= n) & ~in_no_set)
     if wrong.any():
         raise InvalidInputError(
             f"Category code out of range: column {name!r} has {n} categories, got the code {x[wrong][0]:g}. Pass codes from "

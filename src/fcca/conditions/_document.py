@@ -1,8 +1,8 @@
 """A threshold table as a JSON document.
 
-The format has two versions. Version 1, which every version of fcca reads, holds conditions ``x > t`` on plain numbers.
-Version 2 adds conditions ``x in {…}`` and ``x is missing``, and the categories of columns. A table is written in the oldest
-version that can represent it.
+The format has three versions. Version 1, which every version of fcca reads, holds conditions ``x > t`` on plain numbers.
+Version 2 adds conditions ``x in {…}`` and ``x is missing``, and the categories of columns. Version 3 adds special values,
+``x is -9``. A table is written in the oldest version that can represent it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ from fcca.tables import Column, Columns
 from fcca.utils import DocumentReader, parsed
 
 JSON_FORMAT = "fcca.thresholds"
-PLAIN_VERSION, VERSION = 1, 2
+PLAIN_VERSION, SETS_VERSION, VERSION = 1, 2, 3
+KINDS_OF_VERSION = {1: ("cut",), 2: ("cut", "set", "missing"), 3: ("cut", "special", "set", "missing")}
 FLAGS = [field.name for field in fields(Column) if isinstance(field.default, bool)]
 NUMBERS = ("feature", "threshold", "cut", "below", "above", "count")
 LARGEST = 256 * 2**20  # characters; a table of a million conditions has fewer
 
-TABLE = DocumentReader("threshold table", JSON_FORMAT, (PLAIN_VERSION, VERSION), "thresholds.json", "ThresholdTable.to_json")
+TABLE = DocumentReader(
+    "threshold table", JSON_FORMAT, (PLAIN_VERSION, SETS_VERSION, VERSION), "thresholds.json", "ThresholdTable.to_json"
+)
 COLUMN = {"name": str | None, "categories": list | None} | dict.fromkeys(FLAGS, bool)
 
 
@@ -47,11 +50,12 @@ def written_document(
     columns : Columns or None
         Categories and missing values of the columns; None for plain numbers.
     """
-    is_plain = columns is None and all(kind == "cut" for kind in arrays["kind"])
+    kinds = set(arrays["kind"])
+    oldest = PLAIN_VERSION if columns is None else SETS_VERSION
     entries = zip(*(arrays[name] for name in ("kind", *NUMBERS)), labels, strict=True)
     document: dict[str, Any] = {
         "format": JSON_FORMAT,
-        "version": PLAIN_VERSION if is_plain else VERSION,
+        "version": next(v for v, known in KINDS_OF_VERSION.items() if v >= oldest and kinds.issubset(known)),
         "feature_names": list(feature_names),
     }
     if columns is not None:
@@ -86,6 +90,8 @@ def _written_condition(
     if kind == "cut":
         neighbours = {"below": None if np.isnan(below) else below, "above": None if np.isnan(above) else above}
         written |= {"threshold": threshold, "cut": cut} | neighbours
+    if kind == "special":
+        written |= {"value": threshold}
     if kind == "set":
         written |= {"categories": [_written_label(label) for label in labels or ()]}
     return written | {"count": count}
@@ -129,14 +135,14 @@ def read_document(text: Any) -> tuple[Any, ...]:
     if not all(isinstance(name, str) for name in names):
         raise TABLE.damaged("'feature_names' must be strings")
     columns = None
-    if version == VERSION and document.get("columns") is not None:
+    if version != PLAIN_VERSION and document.get("columns") is not None:
         given = TABLE.entry(document, "columns", list)
         columns = Columns(tuple(_read_column(column, at) for at, column in enumerate(given)))
         for column, name in zip(columns, names, strict=False):  # ThresholdTable checks the lengths
             # A library may rename a column, as LightGBM does, but not to the name of another column.
             if column.name is not None and column.name != name and column.name in names:
                 raise TABLE.damaged(f"the column {name[:40]!r} of 'feature_names' is {column.name[:40]!r} in 'columns'")
-    kinds = ("cut",) if version == PLAIN_VERSION else ("cut", "set", "missing")
+    kinds = KINDS_OF_VERSION[version]
     conditions = [
         _read_condition(entry, at, kinds, len(names)) for at, entry in enumerate(TABLE.entry(document, "conditions", list))
     ]
@@ -169,5 +175,7 @@ def _read_condition(
     if not 0 <= feature < n_columns:
         raise TABLE.damaged(f"{where} is on column {feature}, but there are {n_columns} columns")
     numbers = TABLE.cut(entry, where) if kind == "cut" else (np.nan,) * 4
+    if kind == "special":
+        numbers = (TABLE.entry(entry, "value", float, where), np.nan, np.nan, np.nan)
     labels = TABLE.categories(entry, where) if kind == "set" else None
     return kind, [feature, *numbers, TABLE.entry(entry, "count", float, where)], labels

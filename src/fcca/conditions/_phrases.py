@@ -14,8 +14,9 @@ from fcca.exceptions import InvalidInputError
 from fcca.tables import Columns
 from fcca.utils import plain
 
-#: Kinds in the order of a column's conditions: a cut ``x > t``, a set ``x in {…}``, and ``x is missing``.
-KINDS = ("cut", "set", "missing")
+#: Kinds in the order of a column's conditions: a cut ``x > t``, a special value ``x is -9``, a set ``x in {…}``, and
+#: ``x is missing``.
+KINDS = ("cut", "special", "set", "missing")
 
 Codes = tuple[int, ...]
 
@@ -37,7 +38,7 @@ def condition_in_words(name: str, kind: str, threshold: float, labels: Sequence[
 
     Examples are ``RM > 6.94`` and ``purpose in {"car", "tv"}``.
     """
-    return _in_words(name, kind, threshold, labels, (">", "=", "in", "is missing"))
+    return _in_words(name, kind, threshold, labels, (">", "=", "in", "is missing", "is"))
 
 
 def negation_in_words(
@@ -47,7 +48,7 @@ def negation_in_words(
 
     With ``may_be_missing``, the negation of ``x > t`` ends in "or missing", because a missing value is not above t.
     """
-    text = _in_words(name, kind, threshold, labels, ("≤", "≠", "not in", "is not missing"))
+    text = _in_words(name, kind, threshold, labels, ("≤", "≠", "not in", "is not missing", "is not"))
     return f"{text} or missing" if kind == "cut" and may_be_missing else text
 
 
@@ -56,6 +57,8 @@ def _in_words(name: str, kind: str, threshold: float, labels: Sequence[Any] | No
         return f"{name} {signs[0]} {plain(threshold)}"
     if kind == "missing":
         return f"{name} {signs[3]}"
+    if kind == "special":
+        return f"{name} {signs[4]} {plain(threshold)}"
     texts = [label_in_words(label) for label in labels or ()]
     return f"{name} {signs[1]} {texts[0]}" if len(texts) == 1 else f"{name} {signs[2]} {{{', '.join(texts)}}}"
 

@@ -12,6 +12,7 @@ from fcca.counterfactuals._distance_units import (
     ValueCounts as ValueCounts,
     check_columns_of_scale as check_columns_of_scale,
     check_scale_of_model as check_scale_of_model,
+    check_special_of_model as check_special_of_model,
 )
 from fcca.counterfactuals._engine import CounterfactualEngine as CounterfactualEngine
 from fcca.counterfactuals._explainer import CounterfactualExplainer

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fcca.cells import Cells, Distances
 from fcca.counterfactuals._problem import LARGEST, Scale
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
+from fcca.tables import Special
 
 Floats = NDArray[np.float64]
 
@@ -167,6 +168,16 @@ def check_scale_of_model(scale: Scale, *, is_linear: bool) -> None:
             "scale='rank' is supported only for classifiers made of trees. For a linear classifier, fcca cannot minimize "
             "the costs, because distances in ranks are not linear in the values. Use 'range', 'mad' or a mapping of columns "
             "to units."
+        )
+
+
+def check_special_of_model(special: Special | None, *, is_linear: bool) -> None:
+    """Check that special values are not used with a linear classifier."""
+    if special and is_linear:
+        raise UnsupportedModelError(
+            "special_values are supported only for classifiers made of trees. A linear classifier multiplies a special "
+            "value by its coefficient, like any number. Replace special values by missing values (NaN), or use a "
+            "classifier made of trees."
         )
 
 

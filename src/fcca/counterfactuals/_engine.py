@@ -20,6 +20,7 @@ from fcca.counterfactuals._distance_units import (
     ValueCounts,
     check_columns_of_scale,
     check_scale_of_model,
+    check_special_of_model,
     measured,
 )
 from fcca.counterfactuals._examples import Examples
@@ -34,6 +35,7 @@ from fcca.counterfactuals._workers import n_worker_processes, reproducible_predi
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
 from fcca.milp import ANY_OTHER_CLASS, Answers, solve_milp
 from fcca.models import LinearModel, Model, TreeEnsemble, as_fitted_on, labelled, read_model
+from fcca.tables import Special, called, is_special, without_special
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -62,6 +64,8 @@ class CounterfactualEngine:
         A raw table with the columns of the training data. It provides category labels that the classifier does not keep.
     model : Model, optional
         The result of :func:`fcca.read_model`, if the classifier has already been read.
+    special : mapping of int to ndarray, optional
+        Special values of numeric columns, by position (:func:`fcca.tables.special_by_column`). Only for tree ensembles.
 
     Notes
     -----
@@ -79,6 +83,7 @@ class CounterfactualEngine:
         method: Literal["search", "milp"] = "search",
         like: Any = None,
         model: Model | None = None,
+        special: Special | None = None,
     ) -> None:
         self.estimator = estimator
         self.problem = problem
@@ -88,10 +93,10 @@ class CounterfactualEngine:
             self.model = labelled(self.model, like)
         self.tables: AdditiveTables | EnsembleTables | None = None
         self.examples = Examples(self.model.n_features)
-        self.training = TrainingValues()
+        self.training = TrainingValues(special=special or {})
         if isinstance(self.model, TreeEnsemble):
             self.forest = Forest.of(self.model)
-            self.cells, self.native_cuts = self.forest.cells()
+            self.cells, self.native_cuts = self.forest.cells(special=special)
             self.tables = AdditiveTables.from_trees(self.forest, self.cells) or EnsembleTables.from_trees(
                 self.forest, self.cells
             )
@@ -100,6 +105,7 @@ class CounterfactualEngine:
         else:
             raise UnsupportedModelError(f"Expected a TreeEnsemble or a LinearModel, got a {type(self.model).__name__}.")
         check_scale_of_model(problem.scale, is_linear=not self.has_cuts)
+        check_special_of_model(special, is_linear=not self.has_cuts)
         self.cells.distances = self._unmeasured
 
     @property
@@ -111,6 +117,11 @@ class CounterfactualEngine:
     def takes_missing(self) -> bool:
         """True if the model accepts missing values."""
         return getattr(self.model, "missing_left", None) is not None or getattr(self.model, "missing", None) is not None
+
+    @property
+    def special(self) -> Special:
+        """Special values of numeric columns, by position."""
+        return self.cells.special
 
     @property
     def is_number(self) -> list[bool]:
@@ -154,7 +165,8 @@ class CounterfactualEngine:
 
     def measure_rows(self, names: Sequence[str]) -> CounterfactualEngine:
         """Compute the units of distance from the kept training rows; return self."""
-        return self.measure(names, ValueCounts.of(np.concatenate(self.training.rows()), self.is_number, None))
+        rows = without_special(np.concatenate(self.training.rows()), self.special)
+        return self.measure(names, ValueCounts.of(rows, self.is_number, None))
 
     @property
     def category_distance(self) -> float:
@@ -240,7 +252,16 @@ class CounterfactualEngine:
         engine.examples = Examples(self.model.n_features)
         engine.examples.take(seen.example_numbers, seen.example_rows)
         kept = None if rows is None else [self._coded(rows)]
-        engine.training = TrainingValues(kept, dict(medians or {}), dict(seen.codes))
+        engine.training = TrainingValues(kept, dict(medians or {}), dict(seen.codes), self.special)
+        return engine
+
+    def landing_on_whole_numbers(self, columns: Bools) -> CounterfactualEngine:
+        """Copy the engine so that changes of some columns end at whole numbers (:meth:`Cells.with_whole_numbers`).
+
+        The copy is for searches without rules and without plausibility.
+        """
+        engine = copy(self)
+        engine.cells = self.cells.with_whole_numbers(columns)
         return engine
 
     def scores(self, X: Floats) -> Floats:
@@ -369,8 +390,9 @@ class CounterfactualEngine:
         if groups:
             point, feature, landing, cut = ungrouped(groups, X[points], point, feature, landing, cut)
         moves = Moves(point, feature, X[points[point], feature], landing, cut)
-        if self.has_cuts and (limits.linear or limits.implications or limits.groups or batch.plausibility is not None):
-            moves = moves._replace(cut=self.cells.last_crossed(*moves[1:]))
+        between = limits.linear or limits.implications or limits.groups or batch.plausibility is not None
+        if self.has_cuts and (between or self.special):
+            moves = moves._replace(cut=self.last_crossed(*moves[1:]))
         return self._verified(
             X,
             Counterfactuals(
@@ -387,6 +409,17 @@ class CounterfactualEngine:
                 columns=self.model.columns,
             ),
         )
+
+    def last_crossed(self, feature: NDArray[np.int32], origin: Floats, landing: Floats, cut: Floats) -> Floats:
+        """Find the cut of the classifier that each change crosses last.
+
+        The arguments are those of :meth:`Cells.last_crossed`. The result is NaN if a special value is replaced.
+        """
+        if not self.special:
+            return self.cells.last_crossed(feature, origin, landing, cut)
+        cuts = self.forest.cells()[0].last_crossed(feature, origin, landing, cut)  # without cuts around special values
+        cuts[is_special(self.special, feature, origin)] = np.nan
+        return cuts
 
     # --- the searches -------------------------------------------------------------------------------------------------
 
@@ -445,6 +478,7 @@ class CounterfactualEngine:
         if self.takes_missing:  # column by column: the table may be large
             has_missing[:] = [np.isnan(X[points, j]).any() for j in range(X.shape[1])]
             has_missing[[j for columns in limits.groups for j in columns]] = False  # these have codes
+        self._check_rules_of_special(limits)
         groups = tuple(OneHotGroup.of(columns, X[points], limits.frozen) for columns in limits.groups)
         between = limits.has_rules_between
         if not (has_missing.any() or groups or between or plausibility is not None):
@@ -461,14 +495,24 @@ class CounterfactualEngine:
         return {j: candidate_cuts(self.training.column(j), self.cells.cuts_of(j)) for j in sorted(limits.columns_between)}
 
     def _fill_near(self, limits: Limits) -> Floats | None:
-        """Return the training medians of columns whose missing values may be filled in."""
-        if limits.fillable is None:
+        """Return the training medians of columns whose missing or special values may be replaced."""
+        if limits.fillable is None and not self.special:
             return None
         near = np.zeros(self.model.n_features)
-        for j in np.flatnonzero(limits.fillable).tolist():
-            if j not in self.cells.code_cell:
-                near[j] = self.training.median(j)
-        return near
+        fillable = [] if limits.fillable is None else np.flatnonzero(limits.fillable).tolist()
+        for j in {*fillable, *self.special}.difference(self.cells.code_cell):
+            near[j] = self.training.median(j)
+        return near if self.cells.whole is None else np.where(self.cells.whole, np.floor(near), near)
+
+    def _check_rules_of_special(self, limits: Limits) -> None:
+        """Check that no rule between columns involves a column with special values."""
+        between = set(limits.columns_between).union(*limits.groups)
+        if wrong := sorted(between.intersection(self.special)):
+            names = self.model.columns.names if self.model.columns is not None else None
+            raise InvalidInputError(
+                f"A rule involves several columns, among them {called(names, wrong[0])}, which has special values. Such "
+                "rules cannot be combined with special values. Leave out the rule, or the special values of this column."
+            )
 
     def _check_milp(self, plausibility: Plausibility | None) -> None:
         if not isinstance(self.model, TreeEnsemble):
@@ -485,7 +529,7 @@ class CounterfactualEngine:
         assert isinstance(self.model, TreeEnsemble)
         cells, cuts = self.cells, self._rule_cuts(batch.limits)
         if cuts:
-            cells = replace(self.forest.cells(cuts)[0], distances=cells.distances)
+            cells = replace(self.forest.cells(cuts, self.special)[0], distances=cells.distances)
             for rows in self.training.rows():
                 cells.observe(rows)
         return solve_milp(**batch.arguments(), model=self.model, cells=cells, limits=batch.limits, training=self.training)

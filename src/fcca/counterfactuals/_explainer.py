@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 from numbers import Integral
 from time import perf_counter
@@ -21,14 +21,29 @@ from fcca.counterfactuals._distance_units import check_columns_of_scale, check_n
 from fcca.counterfactuals._engine import CounterfactualEngine
 from fcca.counterfactuals._explanations import Explanations
 from fcca.counterfactuals._probability import check_two_classes, probabilities, score_margin
-from fcca.counterfactuals._problem import CounterfactualProblem, Scale, is_number
+from fcca.counterfactuals._problem import CounterfactualProblem, Scale
+from fcca.counterfactuals._request import Request, check_effort, check_real, is_flat, n_columns, row_labels
 from fcca.counterfactuals._result import Counterfactuals, joined, without_moves
 from fcca.counterfactuals._score_margins import DEFAULT_MARGIN, as_share, margin_of_share
 from fcca.counterfactuals._workers import reproducible_predictions
-from fcca.exceptions import InvalidInputError, UnsupportedModelError, UnverifiedCounterfactualWarning
+from fcca.exceptions import InvalidInputError, SpecialValuesWarning, UnsupportedModelError, UnverifiedCounterfactualWarning
 from fcca.milp import ANY_OTHER_CLASS
 from fcca.models import as_classifier, decide_at, read_model
-from fcca.tables import Columns, check_column_names, check_columns, column_names, shown_names
+from fcca.tables import (
+    Columns,
+    StandIns,
+    cell_of,
+    check_column_names,
+    check_columns,
+    check_handling,
+    check_ordinary_values,
+    column_names,
+    likely_in_words,
+    likely_special_values,
+    shown_names,
+    special_by_column,
+    without_special,
+)
 from fcca.utils import progress_bar
 
 Floats = NDArray[np.float64]
@@ -36,40 +51,6 @@ Codes = NDArray[np.int32]
 
 PROBABILITY_TOLERANCE = 1e-6
 FITTED_ON, GIVEN_BEFORE = "the classifier was fitted on", "the explainer was given"
-
-
-@dataclass(frozen=True)
-class Request:
-    """The checked and encoded arguments of one call of ``explain``.
-
-    Attributes
-    ----------
-    table : ndarray of shape (n_rows, n_features)
-        The rows to explain, with categories as codes.
-    labels : ndarray of shape (n_rows,)
-        Names of the rows, such as the index of a data frame.
-    own, wanted : ndarray of shape (n_rows,)
-        The predicted class and the target class, as positions in ``classes``. A target of -1 is any other class.
-    margin : ndarray of shape (n_rows,)
-        Score margin by which the target class must win.
-    probability : float or None
-        Required probability of the target class.
-    rules : tuple of Constraint
-    limits : Limits or None
-        The rules, compiled for these rows.
-    began : float
-        Start of the call, by ``perf_counter``.
-    """
-
-    table: Floats
-    labels: NDArray[Any]
-    own: Codes
-    wanted: Codes
-    margin: Floats
-    probability: float | None
-    rules: tuple[Constraint, ...]
-    limits: Limits | None
-    began: float
 
 
 class CounterfactualExplainer:
@@ -83,8 +64,10 @@ class CounterfactualExplainer:
     X : array-like or data frame of shape (n_rows, n_features)
         Training data, or similar data. X determines the units of distance, and a change stays inside the range of X. The
         cuts of the classifier divide a column into cells. A feature that moves into another cell takes the nearest value of
-        X in that cell. If the cell contains no value of X, the feature takes the middle of the cell. A linear classifier
-        has no cuts; its changes end at the decision boundary.
+        X in that cell. If the cell contains no value of X, the feature takes the middle of the cell, or the nearest whole
+        number of the cell if all values of the column are whole numbers. With rules or ``plausibility``, only the rule
+        :class:`fcca.constraints.Integer` makes a column end at whole numbers. A linear classifier has no cuts; its changes
+        end at the decision boundary.
     lambda0, lambda1, lambda2 : float, default=0.1, 1.0 and 0.0
         Cost of a change: ``lambda0`` per changed feature, ``lambda1`` times the distance and ``lambda2`` times its square.
     scale : {"range", "rank", "mad"} or mapping of column names to units, default="range"
@@ -98,6 +81,10 @@ class CounterfactualExplainer:
         "auto" computes the mean distance between two rows of X for each numeric column that is not constant. It uses the
         mean over these columns, rounded to two digits, or 1 if there are none. A rule :class:`fcca.constraints.Cost`
         changes the cost of one column.
+    special_values : set of float, or mapping of column names to such sets, default=None
+        Numbers that stand for something else, such as -9 for "no record". A set applies to all numeric columns. A special
+        value is a category of its own: replacing it costs as much as a change of category. No change ends at a special
+        value, and ranges, medians and units of distance ignore it. Only for classifiers made of trees.
     margin : float or str, default=1e-4
         Score margin by which the target class must win, or a share of the range of scores, such as ``"10%"``. For a forest,
         ``"10%"`` means a lead of 10 % of the votes. For boosting and linear models, the range is from the 5th to the 95th
@@ -120,6 +107,11 @@ class CounterfactualExplainer:
         Seconds for each search. There is one search per row and, with ``n`` above 1, a few per counterfactual.
     verbose : int, default=0
         1 shows a progress bar.
+    handle_unknown : {"warn", "ignore", "error"}, default="warn"
+        What to do with explained rows that have a category, or a missing value that the classifier does not take, that no
+        row of X has in the same column. "ignore": the row is explained with the median or the most frequent category of X
+        instead; ``replaced`` of the result lists these values. "warn": the same, with one warning per call. "error": an
+        error.
 
     Attributes
     ----------
@@ -159,6 +151,7 @@ class CounterfactualExplainer:
         lambda2: float = 0.0,
         scale: Scale = "range",
         category_distance: float | str = "auto",
+        special_values: Any = None,
         margin: float | str = DEFAULT_MARGIN,
         decision_threshold: float | None = None,
         constraints: Iterable[Constraint] | None = None,
@@ -167,24 +160,27 @@ class CounterfactualExplainer:
         time_limit: float | None = None,
         time_limit_per_row: float | None = None,
         verbose: int = 0,
+        handle_unknown: str = "warn",
     ) -> None:
+        check_handling(handle_unknown)
         share = as_share(margin) if isinstance(margin, str) else None
         least: Any = DEFAULT_MARGIN if share is not None else margin
         problem = CounterfactualProblem(lambda0, lambda1, lambda2, least, scale, category_distance)
-        _check_effort(n_jobs, time_limit=time_limit, time_limit_per_row=time_limit_per_row)
+        check_effort(n_jobs, time_limit=time_limit, time_limit_per_row=time_limit_per_row)
         if isinstance(classifier, type):
             raise UnsupportedModelError(
                 f"classifier is the class {classifier.__name__}, not an instance. Create an instance and fit it."
             )
         self.classifier = as_classifier(classifier)
         if decision_threshold is not None:
-            _check_real("decision_threshold", decision_threshold)
+            check_real("decision_threshold", decision_threshold)
             self.classifier = decide_at(self.classifier, float(decision_threshold))
         self.n_jobs = n_jobs
         self.time_limit = time_limit
         self.time_limit_per_row = time_limit_per_row
         self.verbose = verbose
-        reference = self._read(X, problem)
+        self.handle_unknown = handle_unknown
+        reference = self._read(X, problem, special_values)
         if share is not None:
             of_share = margin_of_share(self.engine.model, self.engine.scores(reference), share)
             self.engine.problem = replace(problem, margin=of_share)
@@ -193,14 +189,14 @@ class CounterfactualExplainer:
         self.plausibility = plausibility
         self._plausibility = None
         if plausibility is not None:
-            _check_real("plausibility", plausibility)
+            check_real("plausibility", plausibility)
             self._plausibility = self.engine.plausibility(float(plausibility))
 
-    def _read(self, X: Any, problem: CounterfactualProblem) -> Floats:
+    def _read(self, X: Any, problem: CounterfactualProblem, special_values: Any) -> Floats:
         """Read the classifier, create the engine and the columns, and return the encoded X."""
         check_column_names(X, numbers=True)
         known = getattr(self.classifier, "feature_names_in_", None)
-        names, n_given = column_names(X), _n_columns(X)
+        names, n_given = column_names(X), n_columns(X)
         model = read_model(self.classifier)
         n = model.n_features  # after a second fit, CatBoost keeps n_features_in_ of the first fit
         if n_given is not None:
@@ -209,17 +205,31 @@ class CounterfactualExplainer:
         self.classes = model.classes
         self._given_names = names if names is not None or known is None else list(known)
         self.feature_names = tuple(self._given_names or shown_names(X) or (f"x{j}" for j in range(n)))
+        special = special_by_column(special_values, self.feature_names, self.engine.is_number)
+        if special:
+            self.engine = CounterfactualEngine(self.classifier, problem, model=self.engine.model, special=special)
         self._coding = self.engine.model.columns or Columns.numbers(n)
         # Rules use the names of the user's table.
         self.columns = Columns(
             tuple(replace(column, name=name) for column, name in zip(self._coding, self.feature_names, strict=True))
         )
-        table = self._coding.encode(X, _row_labels(X))
+        table = self._coding.encode(X, row_labels(X))
         check_columns_of_scale(problem.scale, self.feature_names, self.engine.is_number)
+        self._stand_ins = StandIns.of(table, self.engine.model.columns)
         self.engine.observe(table)
+        check_ordinary_values(self.engine.cells.box_low, special, self.feature_names)
+        if special_values is None and self.engine.has_cuts:
+            likely = likely_special_values(table, self.engine.is_number)
+            if likely:
+                warnings.warn(likely_in_words(likely, self.feature_names), SpecialValuesWarning, stacklevel=3)
         self.engine.measure_rows(self.feature_names)
         self.category_distance_ = self.engine.category_distance
-        self._is_binary = np.array([np.isin(values[~np.isnan(values)], (0, 1)).all() for values in table.T])
+        present = [values[~np.isnan(values)] for values in without_special(table, special).T]
+        self._is_binary = np.array([np.isin(values, (0, 1)).all() for values in present])
+        self._ruled_engine = self.engine
+        if self.engine.has_cuts:
+            is_whole = np.array([(values == np.floor(values)).all() for values in present])
+            self.engine = self.engine.landing_on_whole_numbers(is_whole)
         return table
 
     def explain(
@@ -273,7 +283,7 @@ class CounterfactualExplainer:
 
     def _request(self, X: Any, target: Any, probability: float | None, constraints: Iterable[Constraint] | None) -> Request:
         """Check and encode the arguments of :meth:`explain`."""
-        table, labels = self.encode_rows(X)
+        table, labels, replaced = self._encoded(X)
         began = perf_counter()
         rules = self.constraints + (() if constraints is None else check_rules(constraints))
         limits = self._limits(rules, table)
@@ -282,7 +292,7 @@ class CounterfactualExplainer:
         margin = np.full(len(table), self.engine.problem.margin)
         if probability is not None:
             margin = self._probability_margins(probability, wanted)
-        return Request(table, labels, own, wanted, margin, probability, rules, limits, began)
+        return Request(table, labels, own, wanted, margin, probability, rules, limits, began, replaced)
 
     def _solve(
         self,
@@ -293,7 +303,8 @@ class CounterfactualExplainer:
     ) -> Counterfactuals:
         """Find the counterfactuals of the requested ``rows``, without changing ``frozen`` features."""
         left = None if self.time_limit is None else max(0.0, self.time_limit - (perf_counter() - request.began))
-        found = self.engine.solve(
+        is_free = not request.rules and self._plausibility is None
+        found = (self.engine if is_free else self._ruled_engine).solve(
             request.table,
             rows,
             request.own[rows],
@@ -319,18 +330,41 @@ class CounterfactualExplainer:
     # --- arguments ----------------------------------------------------------------------------------------------------
 
     def encode_rows(self, X: Any) -> tuple[Floats, NDArray[Any]]:
-        """Check and encode rows; return the encoded table and the row labels."""
+        """Check and encode rows; return the encoded table and the row labels.
+
+        Values that the classifier cannot take are replaced; see ``handle_unknown``.
+        """
+        return self._encoded(X)[:2]
+
+    def _encoded(self, X: Any) -> tuple[Floats, NDArray[Any], pd.DataFrame]:
+        """Check and encode rows; return the encoded table, the row labels and the replaced values."""
         check_column_names(X, numbers=True)
-        labels, names = _row_labels(X), column_names(X)
+        labels, names = row_labels(X), column_names(X)
         if isinstance(X, pd.Series):
             X = X.to_frame().T.infer_objects()
-        elif not hasattr(X, "columns") and _is_flat(X):
+        elif not hasattr(X, "columns") and is_flat(X):
             X = [list(X)]
-        if (n_given := _n_columns(X)) is not None:
+        if (n_given := n_columns(X)) is not None:
             check_columns(names, n_given, self._given_names, len(self.feature_names), knower=GIVEN_BEFORE)
-        table = self._coding.encode(X, labels)
-        check_not_far(table, self.engine.cells, self.feature_names, self.engine.is_number)
-        return table, np.arange(len(table)) if labels is None else labels
+        given = self._coding.encode(X, labels, handle_unknown=self.handle_unknown)
+        table = self._stand_ins.fill(given)
+        check_not_far(
+            without_special(table, self.engine.special), self.engine.cells, self.feature_names, self.engine.is_number
+        )
+        labels = np.arange(len(table)) if labels is None else labels
+        return table, labels, self._replaced(X, table, self._stand_ins.replaced(given), labels)
+
+    def _replaced(self, X: Any, table: Floats, mask: NDArray[np.bool_], labels: NDArray[Any]) -> pd.DataFrame:
+        """List the values of X that were replaced, with the columns row, feature, value and used."""
+        places = np.argwhere(mask).tolist()
+        return pd.DataFrame(
+            {
+                "row": labels[[i for i, _ in places]],
+                "feature": pd.array([self.feature_names[j] for _, j in places], dtype="string"),
+                "value": pd.Series([cell_of(X, i, j) for i, j in places], dtype=object),
+                "used": pd.Series([self._coding.label(j, table[i, j]) for i, j in places], dtype=object),
+            }
+        )
 
     def _wanted(self, target: Any, own: Codes) -> Codes:
         """Convert ``target`` to positions in ``classes``; -1 stands for any other class."""
@@ -375,7 +409,7 @@ class CounterfactualExplainer:
 
     def _probability_margins(self, probability: float, wanted: Codes) -> Floats:
         """Compute, for each row, the score margin at which its target reaches the probability."""
-        _check_real("target_probability", probability)
+        check_real("target_probability", probability)
         if not 0 < probability < 1:
             raise InvalidInputError(f"target_probability must be between 0 and 1, got {probability!r}.")
         model = self.engine.model
@@ -434,7 +468,8 @@ class CounterfactualExplainer:
             "own_code": request.own[answers.rows],
             "box": (self.engine.cells.box_low, self.engine.cells.box_high),
             "has_cuts": self.engine.has_cuts,
-            "exact": bool(request.rules),
+            "rules": request.rules,
+            "special": self.engine.special,
         }
         unknown = np.full(len(answers), np.nan)
         found = Explanations(
@@ -447,6 +482,7 @@ class CounterfactualExplainer:
             probability_after=unknown.copy(),
             target_probability=None if request.probability is None else float(request.probability),
             broken_rules=broken.assign(row=request.labels[broken["row"].to_numpy()]),
+            replaced=request.replaced,
         )
         if unverified := found.counts().get("unverified", 0):
             warnings.warn(
@@ -466,39 +502,3 @@ class CounterfactualExplainer:
         answered = np.flatnonzero(~found.is_status("infeasible", "unknown"))
         if len(answered):
             found.probability_after[answered] = self._probability_of(found.points[answered], code[answered])
-
-
-def _n_columns(X: Any) -> int | None:
-    """Return the number of columns of a table; None for anything else."""
-    try:
-        shape: tuple[int, ...] = X.shape if hasattr(X, "shape") else np.shape(X)
-    except ValueError:  # lists of different lengths
-        return None
-    return shape[1] if len(shape) == 2 else None
-
-
-def _is_flat(X: Any) -> bool:
-    """Return True if X is a single row of plain values."""
-    return X.ndim == 1 if hasattr(X, "ndim") else not any(np.ndim(entry) for entry in X)
-
-
-def _row_labels(X: Any) -> NDArray[Any] | None:
-    """Return the index of a data frame or the name of a Series, else None."""
-    if isinstance(X, pd.DataFrame):
-        return np.asarray(X.index)
-    return np.array([X.name], dtype=object) if isinstance(X, pd.Series) and X.name is not None else None
-
-
-def _check_real(name: str, value: Any) -> None:
-    if not is_number(value):
-        raise InvalidInputError(f"{name} must be a number, got {value!r}.")
-
-
-def _check_effort(n_jobs: Any, **time_limits: Any) -> None:
-    for name, limit in time_limits.items():
-        if limit is not None:
-            _check_real(name, limit)
-            if not limit >= 0:
-                raise InvalidInputError(f"{name} must be None or a number of seconds of at least 0, got {limit!r}.")
-    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
-        raise InvalidInputError(f"n_jobs must be None, a number of threads, or -1 for all cores; got {n_jobs!r}.")

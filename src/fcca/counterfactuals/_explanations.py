@@ -48,13 +48,16 @@ class Explanations(Counterfactuals):
         does not have this method, or if there is no counterfactual.
     outside_range : DataFrame
         Values of the explained rows outside the range of the data that the explainer was given.
+    replaced : DataFrame
+        Values of the explained rows that the classifier cannot take: unknown categories, and missing values. The columns are
+        row, feature, value and used. The row is explained with the value ``used`` instead, and the proof holds for it.
     notes : tuple of str
-        Remarks on values outside that range, and on rules that the rows break before any change.
+        Remarks on replaced values, on values outside that range, and on rules that the rows break before any change.
     feature_names : sequence of str
     columns : Columns or None
         Categories and missing values of the table; None if all columns are plain numbers.
-    exact : bool
-        Whether sentences print unrounded values, because a rounded value might break a rule.
+    rules : tuple of Constraint
+        The rules that restrict the changes.
     broken_rules : DataFrame
         Rules that the rows break before any change, with the columns row, rule and why. This is not an error, because rules
         restrict only changes.
@@ -70,6 +73,10 @@ class Explanations(Counterfactuals):
     own_code: NDArray[np.int32] = field(kw_only=True)
     box: tuple[Floats, Floats] = field(kw_only=True)
     broken_rules: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["row", "rule", "why"]), kw_only=True)
+
+    replaced: pd.DataFrame = field(
+        default_factory=lambda: pd.DataFrame(columns=["row", "feature", "value", "used"]), kw_only=True
+    )
 
     @property
     def predicted(self) -> NDArray[Any]:
@@ -114,8 +121,22 @@ class Explanations(Counterfactuals):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks on values outside the range, and on rules broken before any change."""
-        return (*self._notes_on_range(), *self._notes_on_rules())
+        """Remarks on replaced values, on values outside the range, and on rules broken before any change."""
+        return (*self._notes_on_replaced(), *self._notes_on_range(), *self._notes_on_rules())
+
+    def _notes_on_replaced(self) -> tuple[str, ...]:
+        n_rows = self.replaced["row"].nunique()
+        if n_rows == 0:
+            return ()
+        shown = self.replaced.head(ROWS_IN_NOTE)
+        places = [
+            f"row {printable(line.row)} in {feature_in_words(line.feature)} "
+            f"({'missing' if gone else printable(line.value)}, explained as {printable(line.used)})"
+            for line, gone in zip(shown.itertuples(), shown["value"].isna(), strict=True)
+        ]
+        more = f"; … {len(self.replaced) - ROWS_IN_NOTE} more" if len(self.replaced) > ROWS_IN_NOTE else ""
+        have = "row has" if n_rows == 1 else "rows have"
+        return (f"{n_rows:,} {have} values that the data does not have in the same column: {'; '.join(places)}{more}.",)
 
     def _notes_on_range(self) -> tuple[str, ...]:
         outside = self._outside
@@ -213,6 +234,10 @@ class Explanations(Counterfactuals):
         frame = pd.DataFrame(columns, index=index)
         frame.columns = pd.MultiIndex.from_tuples(list(columns), names=["feature", "value"])
         return frame
+
+    def _row_before(self, i: int) -> Floats:
+        row: Floats = self.table[self.rows[i]]
+        return row
 
     def _sentence_details(self, i: int) -> dict[str, Any]:
         return {"number": int(self.answer[i]), "probability": self.target_probability}

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca.cells import Cells
+from fcca.cells import Cells, special_cuts
 from fcca.models import TreeEnsemble
+from fcca.tables import Special
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -186,7 +187,7 @@ class Forest:
         rank[np.argsort(effect, kind="stable")] = np.arange(len(effect))
         return rank[cell.ravel()]
 
-    def cells(self, more_cuts: dict[int, Floats] | None = None) -> tuple[Cells, Floats]:
+    def cells(self, more_cuts: Mapping[int, Floats] | None = None, special: Special | None = None) -> tuple[Cells, Floats]:
         """Build the cells of all features, and the native threshold of each cut.
 
         The native threshold is the number that the classifier itself stores for the cut.
@@ -195,7 +196,12 @@ class Forest:
         ----------
         more_cuts : dict of int to ndarray, optional
             Additional cuts, by feature.
+        special : mapping of int to ndarray, optional
+            Special values, by feature. Each gets a cell of its own.
         """
+        special, more_cuts = special or {}, dict(more_cuts or {})
+        for j, values in special.items():
+            more_cuts[j] = np.union1d(more_cuts.get(j, values[:0]), special_cuts(values))
         inner = np.flatnonzero((self.feature >= 0) & np.isfinite(self.threshold))
         by_feature: list[Floats] = [np.empty(0)] * self.n_features
         native: list[Floats] = [np.empty(0)] * self.n_features
@@ -203,12 +209,12 @@ class Forest:
             mine = inner[self.feature[inner] == j]
             by_feature[j], first = np.unique(self.threshold[mine], return_index=True)
             native[j] = self.native_threshold[mine[first]]
-        for j, cuts in (more_cuts or {}).items():
+        for j, cuts in more_cuts.items():
             new = np.setdiff1d(cuts, by_feature[j])
             order = np.argsort(np.concatenate([by_feature[j], new]))
             by_feature[j] = np.concatenate([by_feature[j], new])[order]
             native[j] = np.concatenate([native[j], new])[order]
-        cells = Cells.from_cuts(by_feature, {j: self._code_cells(j) for j in self.n_codes})
+        cells = Cells.from_cuts(by_feature, {j: self._code_cells(j) for j in self.n_codes}, special)
         for j in self.n_codes:
             native[j] = cells.cuts_of(j)
         return cells, np.concatenate([*native, np.empty(0)])

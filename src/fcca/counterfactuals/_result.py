@@ -11,9 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fcca.conditions import label_in_words
-from fcca.counterfactuals._counterfactual_sentences import Move, sentence
+from fcca.constraints import Constraint, holds
+from fcca.counterfactuals._counterfactual_sentences import Move, grouped, sentence, shown_landing
 from fcca.exceptions import InvalidInputError
-from fcca.tables import Columns
+from fcca.tables import Columns, Special
 from fcca.utils import html_table, paragraph, printable
 
 Floats = NDArray[np.float64]
@@ -66,8 +67,10 @@ class Counterfactuals:
         Smallest and largest training value of each feature.
     has_cuts : bool
         True for a classifier made of trees; a linear classifier has no cuts.
-    exact : bool
-        True if sentences print values unrounded, because a rounded value might break a rule.
+    rules : tuple of Constraint
+        The rules that restrict the changes.
+    special : mapping of int to ndarray
+        Special values of numeric columns, by position.
     """
 
     rows: NDArray[np.int64]
@@ -84,7 +87,8 @@ class Counterfactuals:
     own_code: NDArray[np.int32] | None = field(default=None, kw_only=True)
     box: tuple[Floats, Floats] | None = field(default=None, kw_only=True)
     has_cuts: bool = field(default=True, kw_only=True)
-    exact: bool = field(default=False, kw_only=True)
+    rules: tuple[Constraint, ...] = field(default=(), kw_only=True)
+    special: Special = field(default_factory=dict, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -271,7 +275,7 @@ class Counterfactuals:
                 subject=f"Row {printable(labels[i])}" if subject is None else subject,
                 cost=float(self.cost[i]),
                 bound=float(self.bound[i]),
-                ruled=self.exact,
+                ruled=bool(self.rules),
                 **self._sentence_details(i),
             )
             for i in range(min(n, len(self)))
@@ -285,6 +289,9 @@ class Counterfactuals:
         k : int
             Position in ``moves``.
         """
+        return self._move(k, exact=self._is_exact(int(self.moves.point[k])))
+
+    def _move(self, k: int, *, exact: bool) -> Move:
         feature, origin, landing = (column[k].item() for column in self.moves[1:4])
         return Move(
             self.feature_names[feature],
@@ -292,12 +299,41 @@ class Counterfactuals:
             landing,
             float(self.moves.cut[k]) if self.has_cuts else np.nan,
             landing if self.box is None else float(self.box[int(landing > origin)][feature]),
-            self.exact,
+            exact,
             self._labels_of_move(feature, origin, landing),
         )
 
+    def _is_exact(self, i: int) -> bool:
+        """Return whether sentences print counterfactual ``i`` unrounded, because rounded values break a rule."""
+        if not self.rules:
+            return False
+        before = self._row_before(i)
+        if before is None:
+            return True
+        after = before.copy()
+        for k in range(*np.searchsorted(self.moves.point, [i, i + 1]).tolist()):
+            move = self._move(k, exact=False)
+            after[self.moves.feature[k]] = shown_landing(move) if move.labels is None else move.landing
+        columns = self.columns or Columns.numbers(len(self.feature_names))
+        named = Columns(tuple(replace(column, name=name) for column, name in zip(columns, self.feature_names, strict=True)))
+        return not holds(self.rules, named, before[None], after[None])[0]
+
+    def _row_before(self, i: int) -> Floats | None:
+        """Return the row that counterfactual ``i`` changes; None if a rule needs values that are not known here.
+
+        Only changed values are known. The other values are 0, and do not matter to rules on single columns.
+        """
+        if any(rule.lands_on == "any" for rule in self.rules):
+            return None
+        mine = slice(*np.searchsorted(self.moves.point, [i, i + 1]).tolist())
+        row = np.zeros(len(self.feature_names))
+        row[self.moves.feature[mine]] = self.moves.origin[mine]
+        return row
+
     def _labels_of_move(self, feature: int, origin: float, landing: float) -> tuple[str | None, str | None] | None:
-        """Return the category labels before and after a change; None for numeric columns."""
+        """Return the labels before and after a change of a category or a special value; None for other numbers."""
+        if feature in self.special and origin in self.special[feature]:
+            return grouped(origin), grouped(landing)
         if self.columns is None or not self.columns.is_category[feature]:
             return None
         before, after = self.columns.label(feature, origin), self.columns.label(feature, landing)

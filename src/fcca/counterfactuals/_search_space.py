@@ -190,7 +190,7 @@ class SearchSpace:
         for group in groups:
             forest = forest.grouped(group.columns, group.patterns)
         if finer or groups or rule_cuts:
-            parts = replace(forest.cells(rule_cuts)[0], distances=cells.distances)
+            parts = replace(forest.cells(rule_cuts, cells.special)[0], distances=cells.distances)
             for X in observed.rows():
                 parts.observe(_grouped(X, groups))
             cells = parts.within(cells) if finer else parts
@@ -250,7 +250,7 @@ def core_limits(
 ) -> _core.Limits:
     """Convert compiled rules to the arrays that the C++ core expects.
 
-    ``fill_near`` has one entry per column: the median near which missing numbers are filled in.
+    ``fill_near`` has one entry per column: the median near which missing numbers are filled in and special values replaced.
     """
 
     def array(values: Any, dtype: Any) -> Any:
@@ -277,7 +277,7 @@ def core_limits(
         origin=array(limits.origin, np.float64),
         weight=array(limits.weight, np.float64),
         fillable=array(limits.fillable, np.uint8),
-        fill_near=None if limits.fillable is None else fill_near,
+        fill_near=fill_near,
         **_entries(space_cells, limits, groups),
         max_changes=limits.max_changes or 0,
         first_term=np.concatenate([[0], np.cumsum([len(rule) for rule in terms])]).astype(np.int64),

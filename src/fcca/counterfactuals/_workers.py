@@ -169,14 +169,17 @@ def _without_rows(engine: CounterfactualEngine, limits: Limits) -> Counterfactua
     sent = copy(engine)
     known = engine.training
     if known.chunks is not None and engine.method == "search":
-        fillable = () if limits.fillable is None else np.flatnonzero(limits.fillable).tolist()
+        replaced = set(engine.cells.special)
+        if limits.fillable is not None:
+            replaced.update(np.flatnonzero(limits.fillable).tolist())
         categories, distinct = set(engine.cells.code_cell), set()
         if isinstance(engine.model, LinearModel):
             categories = set(engine.model.effects)
             distinct = categories | {rule.then_feature for rule in limits.implications}
         sent.training = TrainingValues(
             None,
-            {j: known.median(j) for j in fillable if j not in categories},
+            {j: known.median(j) for j in sorted(replaced - categories)},
             {j: known.distinct(j) for j in sorted(distinct)},
+            known.special,
         )
     return sent

@@ -15,7 +15,7 @@ from fcca.discretizers._rows import BinaryRows, EncodedRows
 from fcca.exceptions import InvalidInputError
 from fcca.models import as_fitted_on
 from fcca.selection import OptimalSelection, Selection
-from fcca.tables import SoftLabels, check_column_names, weighted_rows
+from fcca.tables import Columns, SoftLabels, StandIns, check_column_names, warn_of_unknown, weighted_rows
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
@@ -29,6 +29,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
     """
 
     selection: OptimalSelection | None
+    handle_unknown: str = "warn"  # for objects stored by earlier versions
     thresholds_: ThresholdTable
     all_thresholds_: ThresholdTable
     selection_: Selection  # only if there is a selection
@@ -136,7 +137,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            In a column with conditions, a category that did not occur in ``fit`` raises an error.
+            No set of categories contains a category that did not occur in ``fit``. See ``handle_unknown``.
 
         Returns
         -------
@@ -155,22 +156,26 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
         asked_by : ThresholdTable, optional
-            Conditions that the encoded rows will be tested with. In the columns of these conditions, values may be missing
-            even if no training value was missing. All other columns may hold any values.
+            Conditions that the encoded rows will be tested with. All other columns may hold any values.
 
         Returns
         -------
         ndarray of shape (n_rows, n_features)
+            An unknown category is -1, unless ``handle_unknown`` is "error".
         """
         check_column_names(X)
         columns = self.all_thresholds_.columns
         if columns is None:
-            table: Floats = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+            finite = True if self.handle_unknown == "error" else "allow-nan"
+            table: Floats = validate_data(self, X, dtype=np.float64, order="C", reset=False, ensure_all_finite=finite)
+            if self.handle_unknown == "warn":
+                known = getattr(self, "feature_names_in_", None)
+                warn_of_unknown(table, np.isnan(table), None if known is None else [str(name) for name in known])
             return table
         validate_data(self, X, skip_check_array=True, reset=False)  # compares the columns' names and number
         if asked_by is not None:
             columns = columns.for_prediction(asked_by.feature.tolist())
-        return columns.encode(X)
+        return columns.encode(X, handle_unknown=self.handle_unknown)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         """Get the names of the output columns, such as ``"RM > 6.94"``.
@@ -211,6 +216,7 @@ class TargetThresholdTransformer(ThresholdTransformer):
     """Base class of the discretizers that find thresholds in a classifier, ``estimator_``."""
 
     estimator_: Any
+    _stand_ins: StandIns
     _training_rows: EncodedRows | None  # only during fit_binary_rows
 
     def predict_target(self, X: Any) -> NDArray[np.generic]:
@@ -277,6 +283,32 @@ class TargetThresholdTransformer(ThresholdTransformer):
         B, predictions = self.thresholds_.binarize(rows.X), self._predicted(rows)
         return BinaryRows(B, rows.y, predictions, rows.weight, soft=self.soft_labels(rows))
 
+    def _note_stand_ins(self, X: Floats, columns: Columns | None) -> None:
+        """Store what the black box gets instead of values that it cannot take.
+
+        ``X`` has the encoded training rows, and ``columns`` are the columns of the black box.
+        """
+        self._stand_ins = StandIns.of(X, columns)
+
+    def as_black_box_takes(self, X: Floats) -> Any:
+        """Convert encoded rows to a table for the black box, ``estimator_``.
+
+        A value that the black box cannot take is replaced: an unknown category with the most frequent training category, a
+        missing value with the training median or the most frequent training category.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+            The result of :meth:`encode`.
+
+        Returns
+        -------
+        ndarray or DataFrame
+        """
+        if hasattr(self, "_stand_ins"):  # not in objects stored by earlier versions
+            X = self._stand_ins.fill(X)
+        return as_fitted_on(self.estimator_, X, columns=self.all_thresholds_.columns)
+
     def soft_labels(self, rows: EncodedRows) -> SoftLabels | None:
         """Compute the soft labels of rows: class probabilities of the black box times weights.
 
@@ -289,7 +321,7 @@ class TargetThresholdTransformer(ThresholdTransformer):
         """
         probability = rows.probability
         if probability is None and hasattr(self.estimator_, "predict_proba"):
-            given = as_fitted_on(self.estimator_, rows.X, columns=self.all_thresholds_.columns)
+            given = self.as_black_box_takes(rows.X)
             probability = np.asarray(self.estimator_.predict_proba(given), dtype=np.float64)
         return None if probability is None else SoftLabels.of(probability, rows.weight)
 
@@ -297,7 +329,7 @@ class TargetThresholdTransformer(ThresholdTransformer):
         """Return ``rows.predictions`` if known, otherwise predict with the black box."""
         if rows.predictions is not None:
             return rows.predictions
-        given = as_fitted_on(self.estimator_, rows.X, columns=self.all_thresholds_.columns)
+        given = self.as_black_box_takes(rows.X)
         # With many classes, CatBoost returns a column.
         return np.asarray(self.estimator_.predict(given)).ravel()
 

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fcca.cells import special_cuts
 from fcca.exceptions import FCCAError
 from fcca.thresholds import ThresholdTable
 
@@ -310,7 +311,8 @@ def _digit(table: ThresholdTable, feature: int) -> Digit:
     asks_missing = bool((table.kind[mine] == "missing").any())
     sets = [codes for at in mine.tolist() if (codes := table.codes[at]) is not None]
     if not sets:
-        cuts = table.threshold[mine][table.kind[mine] == "cut"]
+        kind, threshold = table.kind[mine], table.threshold[mine]
+        cuts = np.union1d(threshold[kind == "cut"], special_cuts(threshold[kind == "special"]))
         values = cuts[:1] if len(cuts) else np.zeros(1)  # a value equal to the first cut is above no cut
         values = np.concatenate([values, np.nextafter(cuts, np.inf)])
         # A missing value is above no cut.

@@ -16,7 +16,7 @@ from fcca.cells import Cells
 from fcca.constraints import Limits, limits_for
 from fcca.counterfactuals import CounterfactualEngine, Counterfactuals, joined
 from fcca.discretizers._ties import NO_TIES, TiedCounterfactuals
-from fcca.tables import Columns
+from fcca.tables import Columns, is_special
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
@@ -62,7 +62,7 @@ def crossings(
     """Find the conditions that counterfactuals with the status "optimal" cross.
 
     A changed number crosses a cut, and a changed category enters a set of categories. A deciding missing value crosses
-    ``is missing``.
+    ``is missing``. A replaced special value crosses a condition such as ``is -9``.
 
     Parameters
     ----------
@@ -84,18 +84,20 @@ def crossings(
         low, high = engine.cells.box_low[moves.feature], engine.cells.box_high[moves.feature]
         is_cut = (moves.landing > low) & (moves.landing < high)
     n_deciding = len(deciding.point)
-    if columns is None or not (columns.has_categories or n_deciding):
+    left = is_special(engine.special, moves.feature, moves.origin)
+    if not left.any() and (columns is None or not (columns.has_categories or n_deciding)):
         kept = np.flatnonzero(counted & is_cut & ~np.isnan(moves.origin))
         return Crossings(first[moves.point[kept]], moves.feature[kept], moves.cut[kept], None, None)
-    is_category = columns.is_category[moves.feature]
-    kept = np.flatnonzero(counted & (is_cut | is_category) & ~np.isnan(moves.origin))
-    point, feature, is_category = first[moves.point[kept]], moves.feature[kept], is_category[kept]
-    kind = np.where(is_category, "set", "cut").astype("U7")
+    is_category = left & False if columns is None else columns.is_category[moves.feature]
+    kept = np.flatnonzero(counted & (is_cut | is_category | left) & ~np.isnan(moves.origin))
+    point, feature, is_category, left = first[moves.point[kept]], moves.feature[kept], is_category[kept], left[kept]
+    kind = np.where(left, "special", np.where(is_category, "set", "cut")).astype("U7")
     labels = _crossed_sets(engine, columns, feature, moves.origin[kept], moves.landing[kept], is_category)
+    number = np.where(left, moves.origin[kept], moves.cut[kept])
     return Crossings(
         np.concatenate([point, deciding.point]),
         np.concatenate([feature, deciding.feature]),
-        np.concatenate([moves.cut[kept], np.full(n_deciding, np.nan)]),
+        np.concatenate([number, np.full(n_deciding, np.nan)]),
         np.concatenate([kind, np.full(n_deciding, "missing")]),
         labels + [None] * n_deciding,
     )
@@ -103,7 +105,7 @@ def crossings(
 
 def _crossed_sets(
     engine: CounterfactualEngine,
-    columns: Columns,
+    columns: Columns | None,
     feature: NDArray[np.int32],
     origin: Floats,
     landing: Floats,
@@ -118,6 +120,7 @@ def _crossed_sets(
     for at in np.flatnonzero(is_category).tolist():
         move = (int(feature[at]), int(origin[at]), int(landing[at]))
         if move not in known:
+            assert columns is not None
             categories = columns[move[0]].categories or ()
             # A linear model distinguishes all categories: as with numbers, the landing itself is the condition.
             entered = engine.forest.crossed_set(*move) if engine.has_cuts else frozenset({move[2]})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
@@ -16,12 +16,12 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _raise_for_params
 
 from fcca.constraints import Constraint
-from fcca.counterfactuals import DEFAULT_MARGIN, check_columns_of_scale, check_scale_of_model
+from fcca.counterfactuals import DEFAULT_MARGIN, check_columns_of_scale, check_scale_of_model, check_special_of_model
 from fcca.discretizers._chunks import Chunks, MemoryChunks
 from fcca.discretizers._partial_fit import PartialFitTransformer
 from fcca.discretizers._pipeline import FoundThresholds, find_thresholds
 from fcca.discretizers._presets import BLACK_BOX_DEPTH, most_thresholds
-from fcca.discretizers._rows import EncodedRows
+from fcca.discretizers._rows import EncodedRows, n_rows_of
 from fcca.discretizers._threshold_search import ThresholdSearch
 from fcca.discretizers._validation import (
     TrainingData,
@@ -35,7 +35,7 @@ from fcca.discretizers._validation import (
 from fcca.exceptions import InvalidInputError
 from fcca.models import check_supported, is_linear
 from fcca.selection import OptimalSelection, most_frequent
-from fcca.tables import PowerOfTwoScaler, routed_metadata
+from fcca.tables import HANDLINGS, Columns, PowerOfTwoScaler, routed_metadata, special_by_column
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
@@ -81,6 +81,11 @@ class FCCADiscretizer(PartialFitTransformer):
         the mean over these columns, rounded to two digits. So changes of categories and of numbers are comparable. A
         distance of 1 equals the full range of a numeric column; then few conditions are on categories. None is "auto", or 1
         with ``preset="paper"``.
+    special_values : set of float, or mapping of column names to such sets, default=None
+        Numbers that stand for something else, such as -9 for "no record". A set applies to all numeric columns. A special
+        value is a category of its own inside its column. Replacing it costs as much as a change of category, and gives a
+        binary column ``x is -9``. No change ends at a special value, and ranges, medians and units of distance ignore it.
+        A condition ``x > t`` compares a special value as the number that it is. Only for classifiers made of trees.
     count_ties : bool, default=None
         Whether to count further counterfactuals of a row that cost the same as the first and change none of its columns.
         They are common for categories, because a change of category costs the same in every column. Rows are searched again
@@ -119,6 +124,12 @@ class FCCADiscretizer(PartialFitTransformer):
     selection : OptimalSelection, default=None
         Chooses, among the thresholds that ``Q`` and ``max_thresholds`` keep, those with the smallest inconsistency on the
         training rows. None keeps all of these thresholds. See also :meth:`set_selection`.
+    handle_unknown : {"warn", "ignore", "error"}, default="warn"
+        What to do with rows that have a category, or a missing value, that no training row has in the same column. "ignore":
+        no set of categories contains an unknown category, and every other condition on a missing value is false. The
+        black box gets the most frequent training category instead of an unknown one. If it does not take missing values in
+        the column, it gets the training median instead. After a fit in chunks, they are taken from the first chunk.
+        "warn": the same, with one warning per call that counts these values. "error": an error.
 
     Attributes
     ----------
@@ -172,6 +183,7 @@ class FCCADiscretizer(PartialFitTransformer):
         "lambda2": [Interval(Real, 0, None, closed="left")],
         "scale": [str, Mapping, None],
         "category_distance": [str, Real, None],
+        "special_values": [Mapping, Iterable, None],
         "count_ties": ["boolean", None],
         "Q": [Interval(Real, 0, 1, closed="both")],
         "max_thresholds": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"}), None],
@@ -185,6 +197,7 @@ class FCCADiscretizer(PartialFitTransformer):
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "selection": [OptimalSelection, None],
+        "handle_unknown": [StrOptions(set(HANDLINGS))],
     }
 
     def __init__(
@@ -199,6 +212,7 @@ class FCCADiscretizer(PartialFitTransformer):
         lambda2: float = 0.0,
         scale: str | Mapping[str, float] | None = None,
         category_distance: float | str | None = None,
+        special_values: Any = None,
         count_ties: bool | None = None,
         Q: float = 0.0,
         max_thresholds: int | str | None = None,
@@ -212,6 +226,7 @@ class FCCADiscretizer(PartialFitTransformer):
         n_jobs: int | None = None,
         verbose: int = 0,
         selection: OptimalSelection | None = None,
+        handle_unknown: str = "warn",
     ) -> None:
         self.estimator = estimator
         self.preset = preset
@@ -222,6 +237,7 @@ class FCCADiscretizer(PartialFitTransformer):
         self.lambda2 = lambda2
         self.scale = scale
         self.category_distance = category_distance
+        self.special_values = special_values
         self.count_ties = count_ties
         self.Q = Q
         self.max_thresholds = max_thresholds
@@ -235,6 +251,7 @@ class FCCADiscretizer(PartialFitTransformer):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.selection = selection
+        self.handle_unknown = handle_unknown
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **metadata: Any) -> Self:
         """Fit the classifier, compute the counterfactuals and collect the thresholds.
@@ -263,6 +280,7 @@ class FCCADiscretizer(PartialFitTransformer):
         self.estimator_ = self._fitted_estimator(data, routed_metadata(self, "estimator", metadata, X, sample_weight))
         search = self._new_search(data.given)
         rows = EncodedRows(table_for(search.engine.model, data), data.y, data.weight)
+        self._note_stand_ins(rows.X, search.engine.model.columns)
         chunks = MemoryChunks(rows)
         found = self._find_thresholds(chunks, search)
         result = chunks.results[0]
@@ -287,7 +305,14 @@ class FCCADiscretizer(PartialFitTransformer):
         -------
         FoundThresholds
         """
-        found = self._find_thresholds(chunks, self._search_for_chunks(chunks.first()))
+        first = chunks.first()
+        search = self._search_for_chunks(first)
+        known = search.engine.model.columns or Columns.numbers(len(search.names), search.names)
+        rows = known.encode(first, handle_unknown="ignore") if n_rows_of(first) else np.empty((0, len(known)))
+        self._note_stand_ins(rows, search.engine.model.columns)
+        search.stand_ins = self._stand_ins
+        del first, rows  # at most two chunks are in memory
+        found = self._find_thresholds(chunks, search)
         self._keep(None)
         return found
 
@@ -310,9 +335,11 @@ class FCCADiscretizer(PartialFitTransformer):
             check_scale_of_model(problem.scale, is_linear=is_linear(self.estimator))
 
     def _check_scale(self, data: TrainingData) -> None:
-        """Check the columns that ``scale`` names, before the black box is fitted."""
+        """Check the columns that ``scale`` and ``special_values`` name, before the black box is fitted."""
         is_number = [True] * data.X.shape[1] if data.columns is None else (~data.columns.is_category).tolist()
         check_columns_of_scale(problem_of(self).scale, self._column_names(), is_number)
+        special = special_by_column(self.special_values, self._column_names(), is_number)
+        check_special_of_model(special, is_linear=self.estimator is not None and is_linear(self.estimator))
 
     def fit_black_box(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:
         """Fit and return only the black box, exactly as :meth:`fit` does.

@@ -14,7 +14,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods
+from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from fcca.discretizers._base import TargetThresholdTransformer
 from fcca.discretizers._crossings import observed_cells, values_around
@@ -33,7 +33,7 @@ from fcca.discretizers._validation import (
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
 from fcca.models import TreeEnsemble, check_supported, labelled, read_model, weight_parameters
 from fcca.selection import OptimalSelection
-from fcca.tables import Columns
+from fcca.tables import HANDLINGS, Columns
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
@@ -78,6 +78,12 @@ class GTREDiscretizer(TargetThresholdTransformer):
     selection : OptimalSelection, default=None
         Chooses, among the thresholds that the elimination leaves, those with the smallest inconsistency on the training
         rows. None keeps all of them. See also :meth:`set_selection`.
+    handle_unknown : {"warn", "ignore", "error"}, default="warn"
+        What to do with rows that have a category, or a missing value, that no training row has in the same column. "ignore":
+        no set of categories contains an unknown category, and every other condition on a missing value is false. The
+        black box gets the most frequent training category instead of an unknown one. If it does not take missing values in
+        the column, it gets the training median instead.
+        "warn": the same, with one warning per call that counts these values. "error": an error.
 
     Attributes
     ----------
@@ -144,6 +150,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
         "round_thresholds": ["boolean"],
         "random_state": ["random_state"],
         "selection": [OptimalSelection, None],
+        "handle_unknown": [StrOptions(set(HANDLINGS))],
     }
 
     def __init__(
@@ -155,6 +162,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
         round_thresholds: bool = True,
         random_state: Any = 0,
         selection: OptimalSelection | None = None,
+        handle_unknown: str = "warn",
     ) -> None:
         self.estimator = estimator
         self.column_elimination = column_elimination
@@ -162,6 +170,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
         self.round_thresholds = round_thresholds
         self.random_state = random_state
         self.selection = selection
+        self.handle_unknown = handle_unknown
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -215,6 +224,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
         table = _with_values_around(X, table)
         self.all_thresholds_ = table.rounded()[0] if self.round_thresholds else table
         rows = X if learned.X is data.X else table_for(model, data)
+        self._note_stand_ins(rows, model.columns)
         self._choose(EncodedRows(rows, data.y, data.weight))
         return self
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from fcca.discretizers._base import ThresholdTransformer
 from fcca.discretizers._rows import EncodedRows
@@ -16,6 +16,7 @@ from fcca.discretizers._validation import TrainingData, check_table
 from fcca.discretizers._warnings import warn_constant_features
 from fcca.exceptions import InvalidInputError
 from fcca.selection import OptimalSelection
+from fcca.tables import HANDLINGS
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
@@ -43,6 +44,10 @@ class MidpointDiscretizer(ThresholdTransformer):
     selection : OptimalSelection, default=None
         Chooses, among all thresholds, those with the smallest inconsistency on the training rows. None keeps all of them.
         See also :meth:`set_selection`.
+    handle_unknown : {"warn", "ignore", "error"}, default="warn"
+        What to do with rows that have a category, or a missing value, that no training row has in the same column. "ignore":
+        no set of categories contains an unknown category, and every other condition on a missing value is false. "warn": the
+        same, with one warning per call that counts these values. "error": an error.
 
     Attributes
     ----------
@@ -78,6 +83,7 @@ class MidpointDiscretizer(ThresholdTransformer):
         "max_thresholds": [Interval(Integral, 1, None, closed="left"), None],
         "boundary_only": ["boolean"],
         "selection": [OptimalSelection, None],
+        "handle_unknown": [StrOptions(set(HANDLINGS))],
     }
 
     def __init__(
@@ -87,11 +93,13 @@ class MidpointDiscretizer(ThresholdTransformer):
         max_thresholds: int | None = None,
         boundary_only: bool = False,
         selection: OptimalSelection | None = None,
+        handle_unknown: str = "warn",
     ) -> None:
         self.round_thresholds = round_thresholds
         self.max_thresholds = max_thresholds
         self.boundary_only = boundary_only
         self.selection = selection
+        self.handle_unknown = handle_unknown
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:

@@ -30,7 +30,7 @@ from fcca.tables import check_column_names
 # Parameters that matter only after the search, or that do not change its result.
 FREE = frozenset({"Q", "max_thresholds", "n_jobs", "verbose", "selection", "time_limit", "time_limit_per_row"})
 # Attributes of an earlier fit.
-OF_ONE_FIT = ("counterfactuals_", "_crossing_points", "_first_crossing", "statuses_", "_partial_fit")
+OF_ONE_FIT = ("counterfactuals_", "_crossing_points", "_first_crossing", "statuses_", "_partial_fit", "_stand_ins")
 
 
 @dataclass(frozen=True)
@@ -178,6 +178,8 @@ class PartialFitTransformer(TargetThresholdTransformer):
         counts = counts if begun.counts is None else begun.counts + counts
         self._partial_fit = PartialFit(search, statistics, counts, begun.observed)
         self._accept(search, counts)
+        if not hasattr(self, "_stand_ins"):
+            self._note_stand_ins(rows.X, search.engine.model.columns)
         if len(counts.table):
             merged, _ = search.merged(counts)
             self.all_thresholds_, _ = search.finished(merged, None)
@@ -302,9 +304,10 @@ def _check_rules(constraints: Sequence[Constraint], search: ThresholdSearch) -> 
 
 
 def _check_no_missing(search: ThresholdSearch) -> None:
-    """Check that numeric columns have no missing values, because medians are unknown."""
+    """Check that numeric columns have no missing or special values, because medians are unknown."""
     for j in search.columns_to_fill():
+        what = "special" if j in search.engine.special else "missing"
         raise InvalidInputError(
-            f"Column {search.names[j]!r} has missing values. A missing value is filled in near the median of its column "
+            f"Column {search.names[j]!r} has {what} values. A {what} value is replaced near the median of its column "
             "over all rows, which partial_fit does not know. Use fcca.streaming.distill, or fit."
         )

@@ -60,6 +60,8 @@ def find_thresholds(chunks: Chunks, search: ThresholdSearch) -> FoundThresholds:
     """
     search, statistics = observe(chunks, search)
     warn_constant_features(search.constant_features())
+    if chunks.in_memory is not None:
+        search.warn_likely_special_values(chunks.in_memory.X)
     counts = chunks.sum("Counterfactuals", stages.count_crossings, search, chunks.keep)
     check_same_rows(counts.n_rows, statistics)
     search.warn_uncounted(counts)

@@ -131,10 +131,13 @@ class Rows(NamedTuple):
         weight = None
         if self.sample_weight is not None:
             weight = check_weights(self.sample_weight, len(self.held_out), may_all_be_0=True)[chosen]
-        return encoded_rows(search, _safe_indexing(self.X, chosen), _safe_indexing(self.y, chosen), weight)
+        X, y = _safe_indexing(self.X, chosen), _safe_indexing(self.y, chosen)
+        return encoded_rows(search, X, y, weight, handle_unknown="ignore" if held_out else "error")
 
 
-def encoded_rows(search: ThresholdSearch, X: Any, y: Any, sample_weight: ArrayLike | None) -> EncodedRows:
+def encoded_rows(
+    search: ThresholdSearch, X: Any, y: Any, sample_weight: ArrayLike | None, *, handle_unknown: str = "error"
+) -> EncodedRows:
     """Check and encode the rows of a chunk that have a positive weight.
 
     Parameters
@@ -145,6 +148,8 @@ def encoded_rows(search: ThresholdSearch, X: Any, y: Any, sample_weight: ArrayLi
     y : array-like of shape (n_rows,) or None
     sample_weight : array-like of shape (n_rows,) or None
         None means that every row has weight 1. All weights of a chunk may be 0.
+    handle_unknown : {"error", "warn", "ignore"}, default="error"
+        As in :meth:`fcca.tables.Columns.encode`.
     """
     n_rows = n_rows_of(X)
     labels: Labels = np.empty(0)
@@ -161,7 +166,7 @@ def encoded_rows(search: ThresholdSearch, X: Any, y: Any, sample_weight: ArrayLi
             n_rows = len(rows)
     if n_rows == 0:
         return EncodedRows(np.empty((0, len(search.names))), labels[:0], weight)
-    return EncodedRows(search.encode(X), labels, weight)
+    return EncodedRows(search.encode(X, handle_unknown), labels, weight)
 
 
 def n_rows_of(X: Any) -> int:

@@ -24,7 +24,7 @@ from fcca.discretizers._threshold_search import ThresholdSearch
 from fcca.discretizers._validation import is_plain
 from fcca.exceptions import InvalidInputError
 from fcca.models import column_of
-from fcca.tables import SoftLabels, check_weights, column_names, float_table
+from fcca.tables import SoftLabels, check_weights, column_names, float_table, without_special
 from fcca.thresholds import ThresholdTable
 
 Labels = NDArray[Any]
@@ -148,7 +148,8 @@ def count_digits(
     training = rows.training(search)
     if not len(training):
         return None
-    return DigitCounts.of([x[~np.isnan(x)] for x in training.X.T[columns]], prefix, at)
+    ordinary = without_special(training.X, search.engine.special)
+    return DigitCounts.of([x[~np.isnan(x)] for x in ordinary.T[columns]], prefix, at)
 
 
 # --- search -------------------------------------------------------------------------------------------------------------
@@ -217,10 +218,11 @@ def count_rows(rows: AnyRows, search: ThresholdSearch, coder: RowCoder, classes:
             raise InvalidInputError(
                 f"The label {unknown[0]!r} did not occur when the table was first read. Each pass must read the same rows."
             )
-        prediction = engine.class_index(engine.predict(part.X)).astype(np.int64)
+        X = part.X if search.stand_ins is None else search.stand_ins.fill(part.X)
+        prediction = engine.class_index(engine.predict(X)).astype(np.int64)
         soft = None
         if search.has_probability:
-            soft = SoftLabels.of(engine.model.probabilities(engine.scores(part.X)), part.weight).weight
+            soft = SoftLabels.of(engine.model.probabilities(engine.scores(X)), part.weight).weight
         return coder.count(part.X, label, prediction, part.weight, soft)
 
     engine = search.engine

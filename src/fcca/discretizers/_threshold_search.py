@@ -41,11 +41,23 @@ from fcca.discretizers._validation import columns_for, problem_of
 from fcca.discretizers._warnings import warn_caller
 from fcca.exceptions import (
     InvalidInputError,
+    SpecialValuesWarning,
     UnfinishedSearchWarning,
     UnverifiedCounterfactualWarning,
 )
 from fcca.models import NoProbability, OpenColumn, read_model
-from fcca.tables import Columns, check_column_names, check_columns, column_names
+from fcca.tables import (
+    Columns,
+    StandIns,
+    check_column_names,
+    check_columns,
+    check_ordinary_values,
+    column_names,
+    likely_in_words,
+    likely_special_values,
+    special_by_column,
+    without_special,
+)
 from fcca.thresholds import ThresholdTable
 from fcca.utils import progress_bar
 
@@ -86,6 +98,8 @@ class ThresholdSearch:
     rules : tuple of rules
     in_memory : bool
         Whether all rows are in memory. Otherwise, landings of a linear model are stored as ``LandingCounts``.
+    stand_ins : StandIns or None
+        What the black box gets instead of values of held-out rows that it cannot take. None without held-out rows.
     """
 
     def __init__(self, parameters: Mapping[str, Any], estimator: Any, names: Sequence[str], like: Any) -> None:
@@ -93,10 +107,14 @@ class ThresholdSearch:
         self.names = list(names)
         self.has_names = column_names(like) is not None
         self.engine = CounterfactualEngine(estimator, problem_of(self.parameters), like=like)
+        special = special_by_column(getattr(self.parameters, "special_values", None), self.names, self.engine.is_number)
+        if special:
+            self.engine = CounterfactualEngine(estimator, self.engine.problem, model=self.engine.model, special=special)
         check_columns_of_scale(self.engine.problem.scale, self.names, self.engine.is_number)
         self.columns: Columns | None = None
         self.rules: tuple[Constraint, ...] = ()
         self.in_memory = False
+        self.stand_ins: StandIns | None = None
         self.has_missing: Bools = np.zeros(len(self.names), dtype=bool)
         self.is_binary: Bools = np.ones(len(self.names), dtype=bool)
         self._seconds = 0.0  # spent on searches
@@ -122,7 +140,9 @@ class ThresholdSearch:
             A table in which each column of :meth:`open_columns` contains all its categories.
         """
         other = copy(self)
-        other.engine = CounterfactualEngine(self.engine.estimator, self.engine.problem, like=table)
+        other.engine = CounterfactualEngine(
+            self.engine.estimator, self.engine.problem, like=table, special=self.engine.special
+        )
         return other
 
     def open_columns(self) -> list[int]:
@@ -135,10 +155,11 @@ class ThresholdSearch:
 
     # --- rows ---------------------------------------------------------------------------------------------------------
 
-    def encode(self, X: Any) -> Floats:
-        """Check the columns of X, and encode X for the black box."""
+    def encode(self, X: Any, handle_unknown: str = "error") -> Floats:
+        """Check the columns of X, and encode X for the black box; see :meth:`fcca.tables.Columns.encode`."""
         self.check_columns(X)
-        return (self.engine.model.columns or Columns.numbers(len(self.names), self.names)).encode(X)
+        columns = self.engine.model.columns or Columns.numbers(len(self.names), self.names)
+        return columns.encode(X, handle_unknown=handle_unknown)
 
     def check_columns(self, X: Any) -> None:
         """Check that the chunk X has the same columns as the first chunk."""
@@ -172,15 +193,19 @@ class ThresholdSearch:
             engine.observe(X, keep=False)
             if np.isnan(X.min()):  # NaN if any value is missing: one pass without a copy
                 has_missing[:] = np.isnan(X).any(axis=0)
+            ordinary = without_special(X, engine.special)
             if self.parameters.constraints:
-                is_binary[:] = [np.isin(values[~np.isnan(values)], (0, 1)).all() for values in X.T]
+                is_binary[:] = [np.isin(values[~np.isnan(values)], (0, 1)).all() for values in ordinary.T]
         classes: Labels = np.empty(0) if y is None else np.unique(y)
-        values = ValueCounts.of(X, engine.is_number, weight) if self._needs_values(one_pass) else None
+        values = None
+        if self._needs_values(one_pass):
+            values = ValueCounts.of(without_special(X, engine.special), engine.is_number, weight)
         return TableStatistics(engine.observations(), has_missing, is_binary, len(X), classes, classes, values)
 
     def _needs_values(self, one_pass: bool) -> bool:
         problem = self.engine.problem
-        auto = one_pass and problem.category_distance == "auto" and not all(self.engine.is_number)
+        unordered = bool(self.engine.special) or not all(self.engine.is_number)
+        auto = one_pass and problem.category_distance == "auto" and unordered
         return problem.scale in ("mad", "rank") or auto
 
     def with_statistics(
@@ -220,17 +245,18 @@ class ThresholdSearch:
 
     @property
     def has_unordered(self) -> bool:
-        """True if there are categories, missing values or one-hot groups.
+        """True if there are categories, missing values, special values or one-hot groups.
 
         A change of such a value has no direction, so its distance is the category distance.
         """
         rules = any(rule.group for rule in self.rules)
-        return rules or not all(self.engine.is_number) or bool(self.has_missing.any())
+        return rules or bool(self.engine.special) or not all(self.engine.is_number) or bool(self.has_missing.any())
 
     def bins(self, X: Floats, weight: Floats | None) -> BinCounts:
         """Compute histograms of the numeric columns; histograms can be summed."""
         cells = self.engine.cells
         is_number = np.array(self.engine.is_number)
+        X = without_special(X, self.engine.special)
         return BinCounts.of(X, np.where(is_number, cells.box_low, np.nan), cells.box_high, weight)
 
     def with_bins(self, bins: BinCounts) -> ThresholdSearch:
@@ -249,13 +275,15 @@ class ThresholdSearch:
         return Columns(tuple(replace(column, name=name) for column, name in zip(columns, self.names, strict=True)))
 
     def columns_to_fill(self) -> list[int]:
-        """Return the numeric columns with missing values, for which medians are needed."""
-        if self.columns is None:
-            return []
-        return np.flatnonzero(self.has_missing & ~self.columns.is_category).tolist()
+        """Return the numeric columns with missing or special values, for which medians are needed."""
+        found = set(self.engine.special)
+        if self.columns is not None:
+            found.update(np.flatnonzero(self.has_missing & ~self.columns.is_category).tolist())
+        return sorted(found)
 
     def check_some_values(self) -> None:
-        """Check that every column has at least one value that is not missing."""
+        """Check that every column has at least one value that is neither missing nor special."""
+        check_ordinary_values(self.engine.cells.box_low, self.engine.special, self.names)
         cells, codes = self.engine.cells, self.engine.observations().codes
         for j in np.flatnonzero(self.has_missing).tolist():
             if j in codes:
@@ -269,6 +297,7 @@ class ThresholdSearch:
         """Return the names of the columns with one value and no missing values."""
         cells = self.engine.cells
         constant = (cells.box_low == cells.box_high) & ~self.has_missing
+        constant[list(self.engine.special)] = False
         if self.columns is not None:
             for j, count in cells.code_count.items():
                 constant[j] = np.sum(count > 0) == 1
@@ -276,6 +305,13 @@ class ThresholdSearch:
                 constant[j] = len(codes) == 1 and not self.has_missing[j]
             constant &= [not column.ignored for column in self.columns]
         return [self.names[j] for j in np.flatnonzero(constant)]
+
+    def warn_likely_special_values(self, X: Floats) -> None:
+        """Warn about values of encoded rows that look like special values, unless some are given."""
+        if getattr(self.parameters, "special_values", None) is not None or not self.engine.has_cuts:
+            return
+        if likely := likely_special_values(X, self.engine.is_number):
+            warn_caller(likely_in_words(likely, self.names), SpecialValuesWarning)
 
     @property
     def has_probability(self) -> bool:
@@ -359,7 +395,8 @@ class ThresholdSearch:
             own_code=own_class,
             box=(engine.cells.box_low, engine.cells.box_high),
             has_cuts=engine.has_cuts,
-            exact=bool(self.rules),
+            rules=self.rules,
+            special=engine.special,
         )
         deciding = find_deciding_values(X, found, limits, solve)
         ties = self.ties(found, limits, solve)
@@ -378,7 +415,7 @@ class ThresholdSearch:
         """
         if not resolved(vars(self.parameters))["count_ties"]:
             return NO_TIES
-        return find_ties(found, discrete_columns(self.engine), limits, solve)
+        return find_ties(found, discrete_columns(self.engine), self.engine.special, limits, solve)
 
     def limits(self, rows: Floats) -> Limits | None:
         """Compile the rules for the given encoded rows; None if there are no rules."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fcca.constraints import Limits, limits_for
 from fcca.counterfactuals import STATUSES, CounterfactualEngine, Counterfactuals
+from fcca.tables import Special, is_special
 
 Points = NDArray[np.int64]
 
@@ -60,20 +61,23 @@ def discrete_columns(engine: CounterfactualEngine) -> NDArray[np.bool_]:
 def find_ties(
     found: Counterfactuals,
     discrete: NDArray[np.bool_],
+    special: Special,
     limits: Limits | None,
     solve: Callable[[Points, Limits], Counterfactuals],
 ) -> TiedCounterfactuals:
     """Find further counterfactuals with the same cost as those in ``found``.
 
-    A row is searched again only if its counterfactual changes discrete columns alone, because changes of other columns
-    rarely have equal costs. The columns that the counterfactuals of a row already change are frozen. The search is
-    repeated until the cheapest change costs more.
+    A row is searched again only if its counterfactual changes discrete columns or special values alone, because changes
+    of other columns rarely have equal costs. The columns that the counterfactuals of a row already change are frozen. The
+    search is repeated until the cheapest change costs more.
 
     Parameters
     ----------
     found : Counterfactuals
     discrete : ndarray of shape (n_features,)
         Mask of the discrete columns, see :func:`discrete_columns`.
+    special : mapping of int to ndarray
+        Special values, by column.
     limits : Limits or None
         The rules compiled for the rows of ``found``; None if there are no rules.
     solve : callable
@@ -85,7 +89,8 @@ def find_ties(
     TiedCounterfactuals
     """
     is_open = found.is_status("optimal")
-    is_open[found.moves.point[~discrete[found.moves.feature]]] = False
+    is_discrete = discrete[found.moves.feature] | is_special(special, found.moves.feature, found.moves.origin)
+    is_open[found.moves.point[~is_discrete]] = False
     which = np.flatnonzero(is_open)
     frozen = np.zeros((len(found), len(discrete)), dtype=np.bool_)
     frozen[found.moves.point, found.moves.feature] = True

@@ -309,13 +309,19 @@ def problem_of(parameters: Any) -> CounterfactualProblem:
 
 
 def asked_distances(discretizer: Any) -> dict[str, Any]:
-    """Return ``scale`` and ``category_distance`` of an ``FCCADiscretizer``.
+    """Return ``scale``, ``category_distance`` and ``special_values`` of an ``FCCADiscretizer``.
 
-    A parameter that is None is replaced by the value of the preset.
+    A ``scale`` or ``category_distance`` of None is replaced by the value of the preset. Sets become sorted lists.
     """
+    special = discretizer.special_values
+    if isinstance(special, Mapping):
+        special = {str(name): sorted(map(float, values)) for name, values in special.items()}
+    elif special is not None:
+        special = sorted(map(float, special))
     problem = problem_of(discretizer)
     scale, distance = problem.scale, problem.category_distance
     return {
         "scale": scale if isinstance(scale, str) else {name: float(unit) for name, unit in scale.items()},
         "category_distance": distance if isinstance(distance, str) else float(distance),
+        "special_values": special,
     }

@@ -22,7 +22,7 @@ from fcca.export._from_json import check_certificate
 from fcca.models import check_supported
 from fcca.models.files import objects_in
 from fcca.selection import Selection
-from fcca.tables import Column, Columns
+from fcca.tables import Column, Columns, StandIns
 from fcca.thresholds import ThresholdTable
 from fcca.trees import OptimalTreeClassifier, TreeStructure
 
@@ -87,6 +87,16 @@ def _check_column(column: Column) -> None:
     _require(all(isinstance(flag, bool) for flag in flags), "a column whose flags are not true or false")
 
 
+def _check_stand_ins(stand_ins: StandIns) -> None:
+    values, flags = stand_ins.values, (stand_ins.takes_missing, stand_ins.is_category)
+    _require(isinstance(values, np.ndarray) and values.dtype == np.float64 and values.ndim == 1, "values of a wrong kind")
+    _require(bool(np.isfinite(values).all()), "values that are not finite")
+    for mask in flags:
+        _require(
+            isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == values.shape, "masks of a wrong kind"
+        )
+
+
 def _check_columns(columns: Columns) -> None:
     _require(
         isinstance(columns.columns, tuple) and all(isinstance(one, Column) for one in columns.columns),
@@ -118,7 +128,8 @@ def _check_structure(nodes: TreeStructure) -> None:
     _require(((children > parents) & (children < n)).all(), "a node with a child out of range")
     _require(len(np.unique(children)) == len(children) == n - 1, "nodes that have several parents or none")
     _require(isinstance(nodes.categories, dict) and isinstance(nodes.asks_missing, frozenset), "nodes of a wrong kind")
-    special = [*nodes.categories, *nodes.asks_missing]
+    _require(isinstance(nodes.asks_special, frozenset), "nodes of a wrong kind")
+    special = [*nodes.categories, *nodes.asks_missing, *nodes.asks_special]
     _require(
         len(set(special)) == len(special) and set(special) <= set(inner.tolist()), "a condition that belongs to no node"
     )
@@ -127,7 +138,7 @@ def _check_structure(nodes: TreeStructure) -> None:
             isinstance(codes, tuple) and codes and all(isinstance(code, int) and code >= 0 for code in codes),
             "a set of categories without categories",
         )
-    plain = np.setdiff1d(inner, special)
+    plain = np.setdiff1d(inner, [*nodes.categories, *nodes.asks_missing])
     _require(np.isfinite(nodes.threshold[plain.astype(np.int64)]).all(), "thresholds that are not finite")
 
 
@@ -160,6 +171,12 @@ def _check_counterfactuals(found: Counterfactuals) -> None:
     if found.own_code is not None:
         _array(found.own_code, "i", (n,), "predictions")
         _within(found.own_code, 0, n_classes - 1, "predictions")
+    _require(isinstance(found.special, dict), "special values of a wrong kind")
+    for j, values in found.special.items():
+        _require(
+            isinstance(j, int) and 0 <= j < n_features and isinstance(values, np.ndarray), "special values of a wrong kind"
+        )
+        _array(values, "f", (len(values),), "special values")
     if found.box is not None:
         _require(isinstance(found.box, tuple) and len(found.box) == 2, "ranges without two ends")
         for end in found.box:
@@ -282,7 +299,8 @@ def _check_classifier(given: FCCAClassifier) -> None:
 def _same_nodes(own: TreeStructure, other: TreeStructure) -> bool:
     arrays = ("feature", "threshold", "left", "right", "weight", "n_rows")
     same = all(np.array_equal(getattr(own, name), getattr(other, name), equal_nan=True) for name in arrays)
-    return same and own.categories == other.categories and own.asks_missing == other.asks_missing
+    same = same and own.categories == other.categories and own.asks_missing == other.asks_missing
+    return same and own.asks_special == other.asks_special
 
 
 def _frame(path: Any) -> pd.DataFrame:
@@ -306,6 +324,7 @@ def plain_path(path: pd.DataFrame) -> dict[str, list[Any]]:
 CHECKS: dict[type, Callable[[Any], None]] = {
     Column: _check_column,
     Columns: _check_columns,
+    StandIns: _check_stand_ins,
     Constraint: _check_rule,
     TreeStructure: _check_structure,
     Counterfactuals: _check_counterfactuals,

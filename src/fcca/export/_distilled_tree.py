@@ -29,12 +29,12 @@ class Condition(NamedTuple):
 
     Attributes
     ----------
-    kind : {"cut", "set", "missing"}
-        ``x > threshold``, ``x in {categories}`` or ``x is missing``.
+    kind : {"cut", "special", "set", "missing"}
+        ``x > threshold``, ``x is -9`` for a special value, ``x in {categories}`` or ``x is missing``.
     column : int
         Position of the column in the table.
     threshold : float
-        The threshold of a cut; 0 for other kinds.
+        The threshold of a cut, or the special value; 0 for other kinds.
     codes : tuple of int
         The category codes of a set; empty for other kinds.
     """
@@ -47,7 +47,7 @@ class Condition(NamedTuple):
 
 def conditions_in(table: ThresholdTable) -> list[Condition]:
     """Return the conditions of a threshold table, in the order of the table."""
-    numbers = np.where(table.kind == "cut", table.threshold, 0.0).tolist()
+    numbers = np.where(np.isnan(table.threshold), 0.0, table.threshold).tolist()
     entries = zip(table.kind.tolist(), table.feature.tolist(), numbers, table.codes, strict=True)
     return [Condition(kind, j, number, codes or ()) for kind, j, number, codes in entries]
 
@@ -204,7 +204,7 @@ class DistilledTree:
         codes = self.structure.categories.get(node)
         if codes is not None:
             return Condition("set", column, codes=codes)
-        return Condition("cut", column, float(self.structure.threshold[node]))
+        return Condition(self.structure.kind_of(node), column, float(self.structure.threshold[node]))
 
     def labels_of(self, condition: Condition) -> list[Label]:
         """Return the labels of the categories in a condition of kind "set"."""
@@ -234,10 +234,7 @@ class DistilledTree:
         if names is not None and self.columns.named:
             known = list(self.columns.names)
             check_columns(names, len(names), known, len(known), knower="the tree was made for")
-        columns = self.columns.for_prediction(used)
-        if not self.takes_missing:
-            columns = Columns(tuple(replace(column, missing=False) for column in columns))
-        return columns.encode(X)
+        return self.columns.for_prediction(used).encode(X, handle_unknown="warn")
 
     def transform(self, X: Any) -> NDArray[np.int8]:
         """Compute the binary columns, one per condition of ``thresholds``.

@@ -124,6 +124,8 @@ def _condition(entry: Any, at: int, columns: Columns, takes_missing: bool) -> Co
     known = columns[j].categories
     if kind == "cut" and known is None:
         return Condition(kind, j, TREE.entry(entry, "threshold", float, where))
+    if kind == "special" and known is None:
+        return Condition(kind, j, TREE.entry(entry, "value", float, where))
     if kind == "set" and known is not None:
         labels = TREE.categories(entry, where)
         position = {label: code for code, label in enumerate(known)}
@@ -158,6 +160,8 @@ def _thresholds(given: Sequence[Any], conditions: list[Condition], columns: Colu
     for at, condition in enumerate(conditions):
         if condition.kind == "cut":
             numbers[:, at] = TREE.cut(given[at], f"condition {at}")
+        elif condition.kind == "special":
+            numbers[0, at] = condition.threshold
         elif condition.kind == "set":
             labels[at] = tuple(given[at]["categories"])
     count = np.array(
@@ -190,6 +194,7 @@ def _structure(given: Sequence[Any], conditions: list[Condition], n_classes: int
     rows = np.zeros(n, dtype=np.int64)
     sets: dict[int, tuple[int, ...]] = {}
     missing: set[int] = set()
+    special: set[int] = set()
     parent = [-1] * n
     for node, entry in enumerate(given):
         where = f"node {node}"
@@ -203,8 +208,9 @@ def _structure(given: Sequence[Any], conditions: list[Condition], n_classes: int
         if not 0 <= at < len(conditions):
             raise TREE.damaged(f"{where} has condition {at}, but there are {len(conditions)} conditions")
         kind, feature[node], number, codes = conditions[at]
-        if kind == "cut":
+        if kind in ("cut", "special"):
             threshold[node] = number
+            special.update({node} if kind == "special" else ())
         elif kind == "set":
             sets[node] = codes
         else:
@@ -227,7 +233,7 @@ def _structure(given: Sequence[Any], conditions: list[Condition], n_classes: int
     sums = (weight,) if soft is None else (weight, soft)
     if not all(np.allclose(each[inner], each[left[inner]] + each[right[inner]], rtol=SAME_WEIGHT, atol=0) for each in sums):
         raise TREE.damaged("the weights of two children do not sum to the weights of their node")
-    return TreeStructure(feature, threshold, left, right, weight, rows, sets, frozenset(missing), soft)
+    return TreeStructure(feature, threshold, left, right, weight, rows, sets, frozenset(missing), soft, frozenset(special))
 
 
 def _weights(entry: Any, name: str, n_classes: int, node: int) -> list[float]:

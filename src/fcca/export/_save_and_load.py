@@ -33,7 +33,7 @@ from fcca.models.files import (
     try_in_child,
 )
 from fcca.selection import OptimalSelection, Selection
-from fcca.tables import Column, Columns
+from fcca.tables import Column, Columns, StandIns
 from fcca.thresholds import ThresholdTable
 from fcca.trees import OptimalTreeClassifier, TreeStructure
 from fcca.utils import as_path, atomic_outputs, check_length, parsed
@@ -45,7 +45,7 @@ FORMATS = "fcca's documents (.json) and skops (.skops), as fcca.export.save writ
 STORED = (
     *(getattr(discretizers, name) for name in discretizers.__all__),
     *(FCCAClassifier, OptimalTreeClassifier, OptimalSelection),
-    *(ThresholdTable, TreeStructure, Counterfactuals, Moves, Selection, Column, Columns, DecidedAt),
+    *(ThresholdTable, TreeStructure, Counterfactuals, Moves, Selection, Column, Columns, StandIns, DecidedAt),
     *Constraint.kinds.values(),
 )
 

@@ -51,11 +51,11 @@ class Dialect:
         """
         return exp.Nullif(this=self.double(column), expression=self.special("nan"))
 
-    def refused(self, column: Expression, kind: str, *, may_be_missing: bool) -> Iterator[Expression]:
+    def refused(self, column: Expression, kind: str, *, is_category: bool) -> Iterator[Expression]:
         """Yield SQL tests that are true for refused values.
 
-        Refused values are those for which the classifier raises an error. Unknown categories are not tested here. For
-        NULL, the result of a test may be NULL, which counts as false.
+        Refused values are those for which the classifier raises an error: infinite numbers. For NULL, the result of a test
+        may be NULL, which counts as false.
 
         Parameters
         ----------
@@ -63,21 +63,11 @@ class Dialect:
             The SQL expression for the column.
         kind : {"number", "text", "boolean"}
             The expected type of the values.
-        may_be_missing : bool
-            True if the classifier accepts missing values.
+        is_category : bool
+            Whether the values are categories. An infinite number is then an unknown category, which is not refused.
         """
-        if kind != "number":
-            yield from self._refused_null(column, may_be_missing)
-        elif may_be_missing:
+        if kind == "number" and not is_category:
             yield exp.Abs(this=self.number(column)).eq(self.special("inf"))
-        else:
-            yield self.double(column).is_(exp.null())
-            is_finite = exp.Abs(this=self.double(column)) < self.special("inf")
-            yield exp.paren(is_finite).not_()  # NaN is not less than infinity, however the database orders it
-
-    def _refused_null(self, column: Expression, may_be_missing: bool) -> Iterator[Expression]:
-        if not may_be_missing:
-            yield column.is_(exp.null())
 
     def text(self, column: Expression) -> Expression:
         """Return the SQL expression for a column as strings, compared character by character."""
@@ -299,10 +289,10 @@ class SQLite(WithoutNaN):
     name = "sqlite"
     collation = exp.var("BINARY")
 
-    def refused(self, column: Expression, kind: str, *, may_be_missing: bool) -> Iterator[Expression]:
+    def refused(self, column: Expression, kind: str, *, is_category: bool) -> Iterator[Expression]:
         types = ["text"] if kind == "text" else ["integer", "real"]  # a string would be cast to 0
-        yield exp.func("TYPEOF", column).isin(*types, *(["null"] if may_be_missing else [])).not_()
-        if kind == "number":
+        yield exp.func("TYPEOF", column).isin(*types, "null").not_()
+        if kind == "number" and not is_category:
             yield exp.Abs(this=self.double(column)).eq(self.special("inf"))
 
     def beside(self, value: Expression, name: str) -> Expression:
@@ -336,8 +326,8 @@ class TSQL(WithoutNaN):
     name = "tsql"
     longest = 128
 
-    def refused(self, column: Expression, kind: str, *, may_be_missing: bool) -> Iterator[Expression]:
-        return self._refused_null(column, may_be_missing)
+    def refused(self, column: Expression, kind: str, *, is_category: bool) -> Iterator[Expression]:
+        return iter(())
 
     def text(self, column: Expression) -> Expression:
         text = exp.cast(column, "NVARCHAR(MAX)", dialect="tsql")

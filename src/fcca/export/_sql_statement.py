@@ -5,8 +5,8 @@ right of a node, where its condition holds, come first. Rows of earlier branches
 only the conditions that hold on the path to its leaf, and needs no ``NOT``. A comparison with a missing value is NULL, which
 ``CASE`` treats as false. This agrees with the tree, in which such a condition does not hold.
 
-A refused value is a value for which the classifier raises an error: an unknown category, an infinite number, or a missing
-value if no training row had one. The SQL returns NULL for rows with a refused value.
+A refused value is a value for which the classifier raises an error: an infinite number. The SQL returns NULL for rows with
+a refused value. An unknown category is in no set of categories, so no condition holds for it.
 """
 
 from __future__ import annotations
@@ -153,17 +153,14 @@ class Writer:
         number = self._number(j)
         if condition.kind == "cut":
             return number > self.dialect.double_value(condition.threshold)
+        if condition.kind == "special":
+            return exp.EQ(this=number, expression=self.dialect.double_value(condition.threshold))
         is_number = self.tree.columns[j].categories is None or self._kind(j) == "number"
         return (number if is_number else self.column(j)).is_(exp.null())
 
     def _number(self, j: int) -> Expression:
-        """Return the SQL expression for a column as a 64-bit float.
-
-        If the classifier accepts missing values, NaN becomes NULL.
-        """
-        if self.tree.takes_missing:
-            return self.dialect.number(self.column(j))
-        return self.dialect.double(self.column(j))
+        """Return the SQL expression for a column as a 64-bit float. NaN becomes NULL."""
+        return self.dialect.number(self.column(j))
 
     def _kind(self, j: int) -> str:
         name, categories = self.tree.columns.names[j], self.tree.columns[j].categories or ()
@@ -188,13 +185,11 @@ class Writer:
     def _refused(self, j: int) -> Iterator[Expression]:
         """Yield SQL tests that are true if the value of column ``j`` is refused.
 
-        If the classifier accepts missing values, no test is true for a missing value.
+        No test is true for a missing value.
         """
-        categories = self.tree.columns[j].categories
-        kind = "number" if categories is None else self._kind(j)
-        yield from self.dialect.refused(self.column(j), kind, may_be_missing=self.tree.takes_missing)
-        if categories is not None:
-            yield self._is_one_of(j, categories).not_()
+        is_category = self.tree.columns[j].categories is not None
+        kind = self._kind(j) if is_category else "number"
+        yield from self.dialect.refused(self.column(j), kind, is_category=is_category)
 
 
 # --- the tree ------------------------------------------------------------------------------------------------------------

@@ -189,6 +189,8 @@ def _written_condition(tree: DistilledTree, one: Condition) -> dict[str, Any]:
         condition["categories"] = tree.labels_of(one)
     if one.kind == "cut":
         condition["threshold"] = one.threshold
+    if one.kind == "special":
+        condition["value"] = one.threshold
     return condition
 
 

@@ -52,8 +52,8 @@ def to_onnx(classifier: Any) -> bytes:
         index of the leaf among the nodes in int64. Labels are strings or int64 (booleans as 0 and 1). If a class is not a
         whole number, they are float64.
 
-        The classifier raises an error for rows with an infinite number, an unknown category, or a missing value if no
-        training row had one. For such a row, the model returns leaf -1 and probabilities NaN. Its label is NaN, the empty
+        No set of categories contains an unknown category. The classifier raises an error for rows with an infinite number.
+        For such a row, the model returns leaf -1 and probabilities NaN. Its label is NaN, the empty
         string or -1. If the empty string or -1 is a class, the label is ``"<refused>"`` or the smallest int64 that is not a
         class.
 
@@ -347,7 +347,7 @@ def _walk(graph: _Graph, tree: DistilledTree, inputs: Sequence[_Input]) -> tuple
     """Add operations that find the leaf of every row.
 
     Return the names of two outputs: the index of the leaf among the nodes, and a mask of the refused rows. The second name
-    is None for a tree with one leaf, which refuses no row.
+    is None if the tree tests no numeric column, because only infinite numbers are refused.
     """
     nodes = tree.structure
     zero = graph.onnx.numpy_helper.from_array(np.zeros(1, dtype=np.int64))
@@ -364,7 +364,7 @@ def _walk(graph: _Graph, tree: DistilledTree, inputs: Sequence[_Input]) -> tuple
         tested, holds, is_refused = (_numbers if plain else _categories)(graph, tree, one, value, tests)
         order += tested
         parts.append(holds)
-        refused.append(is_refused)
+        refused += [] if is_refused is None else [is_refused]
     conditions = graph.add("Concat", *parts, axis=1)
     column_of = np.zeros(len(nodes.feature), dtype=np.int64)
     column_of[order] = np.arange(len(order))
@@ -377,6 +377,8 @@ def _walk(graph: _Graph, tree: DistilledTree, inputs: Sequence[_Input]) -> tuple
         goes_right = graph.add("Reshape", graph.add("GatherElements", conditions, asked, axis=1), graph.whole(-1))
         way = graph.add("Add", graph.add("Mul", node, graph.whole(2)), graph.cast(goes_right, np.int64))
         node = graph.add("Gather", children, way)
+    if not refused:
+        return node, None
     any_refused = refused[0]
     for other in refused[1:]:
         any_refused = graph.add("Or", any_refused, other)
@@ -391,33 +393,31 @@ def _numbers(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests:
     """
     nodes = tree.structure
     missing_tests = [node for node in tests if node in nodes.asks_missing]
-    cuts = [node for node in tests if node not in nodes.asks_missing]
+    special = [node for node in tests if node in nodes.asks_special]
+    cuts = [node for node in tests if nodes.kind_of(node) == "cut"]
     is_missing = graph.add("IsNaN", value)
-    # NaN is never greater, so a missing value makes every cut false.
+    # NaN is neither greater than nor equal to a number, so a missing value makes cuts and special values false.
     parts = [graph.add("Greater", value, graph.constant(nodes.threshold[cuts][None, :]))] if cuts else []
+    parts += [graph.add("Equal", value, graph.constant(nodes.threshold[special][None, :]))] if special else []
     parts += [is_missing] * len(missing_tests)
-    is_refused = graph.add("IsInf", value)
-    if not tree.takes_missing:
-        is_refused = graph.add("Or", is_refused, is_missing)
-    return cuts + missing_tests, graph.add("Concat", *parts, axis=1), is_refused
+    return cuts + special + missing_tests, graph.add("Concat", *parts, axis=1), graph.add("IsInf", value)
 
 
-def _categories(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests: list[int]) -> tuple[list[int], str, str]:
+def _categories(
+    graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests: list[int]
+) -> tuple[list[int], str, None]:
     """Add operations that evaluate all conditions on a categorical column.
 
-    The result is as in :func:`_numbers`. A constant table has one row per category, with the truth value of every
-    condition. Its last two rows are for a missing value and for an unknown category.
+    The result is as in :func:`_numbers`, but no row is refused. A constant table has one row per category, with the truth
+    value of every condition. Its last two rows are for a missing value and for an unknown category.
     """
     nodes, labels = tree.structure, list(tree.columns[one.column].categories or ())
-    n, last = len(labels), len(tests)
-    table = np.zeros((n + 2, last + 1), dtype=np.bool_)
+    n = len(labels)
+    table = np.zeros((n + 2, len(tests)), dtype=np.bool_)
     for at, node in enumerate(tests):
         table[[n] if node in nodes.asks_missing else list(nodes.categories[node]), at] = True
-    table[n:, last] = (not tree.takes_missing, True)
     code = graph.add("Reshape", _code(graph, one, value, labels), graph.whole(-1))
-    found = graph.add("Gather", graph.constant(table), code)
-    holds = graph.add("Slice", found, graph.whole(0), graph.whole(last), graph.whole(1))
-    return tests, holds, graph.add("Slice", found, graph.whole(last), graph.whole(last + 1), graph.whole(1))
+    return tests, graph.add("Gather", graph.constant(table), code), None
 
 
 def _code(graph: _Graph, one: _Input, value: str, labels: list[Any]) -> str:

@@ -20,8 +20,7 @@ HEAD = '''\
 
 predict({{column: value, ...}}) returns the class of a row. predict_proba returns the probability of each class: its share
 among the training rows of the same leaf, smoothed by half a row per class. Only the columns in COLUMNS are used.
-A missing value is None or NaN{missing}.
-An unknown category or a number that is not finite raises a ValueError.
+A missing value is None or NaN. An unknown category is in no set of categories. An infinite number raises a ValueError.
 """
 
 FCCA_VERSION = {version}
@@ -59,20 +58,18 @@ def _is_missing(value):
         return type(value).__name__ == "NAType"
 """
 
-REFUSED = """
-        raise ValueError(f"Column {name!r} has a missing value. The tree was fitted on rows without missing values.")"""
-
 NUMBER = """
 
 def _number(row, name):
     value = _value(row, name)
-    if _is_missing(value):{missing}
+    if _is_missing(value):
+        return float("nan")
     try:
         number = None if isinstance(value, (str, bytes)) else float(value)
     except (TypeError, ValueError, OverflowError):
         number = None
     if number is None or number in (float("inf"), float("-inf")):
-        raise ValueError(f"Column {{name!r}} is {{value!r}}. Expected a finite number.")
+        raise ValueError(f"Column {name!r} is {value!r}. Expected a finite number.")
     return number
 """
 
@@ -80,11 +77,13 @@ CATEGORY = """
 
 def _category(row, name, known):
     value = _value(row, name)
-    if _is_missing(value):{missing}
+    if _is_missing(value):
+        return None
     try:
-        return known.index(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"Column {{name!r}} is {{value!r}}. Expected one of {{known!r}}.") from None
+        hash(value)
+    except TypeError:
+        raise ValueError(f"Column {name!r} is {value!r}. Expected a category.") from None
+    return known.index(value) if value in known else -1
 """
 
 
@@ -92,9 +91,9 @@ def to_python(classifier: Any) -> str:
     """Convert the tree to the source code of a Python module without dependencies.
 
     The module has the functions ``predict(row)`` and ``predict_proba(row)``, where a row is a dictionary. They return the
-    same predictions as the classifier, also for missing values and categories. Predictions agree even for values equal to a
-    threshold, or one floating-point step above or below it. The module raises a ValueError if the classifier would raise an
-    error for a value in a column that the tree tests.
+    same predictions as the classifier, also for missing values and unknown categories. Predictions agree even for values
+    equal to a threshold, or one floating-point step above or below it. The module raises a ValueError for an infinite
+    number in a column that the tree tests.
 
     Parameters
     ----------
@@ -129,11 +128,9 @@ def to_python(classifier: Any) -> str:
     class_of_leaf = {leaf: int(tree.heaviest[leaf]) for leaf in tree.leaves}
     probability = nodes.probability.tolist()
     shares = {leaf: tuple(probability[leaf]) for leaf in tree.leaves}
-    refused = "" if tree.takes_missing else ",\nand raises a ValueError, because no training row had one"
     parts = [
         HEAD.format(
             version=repr(str(tree.fcca_version)),
-            missing=refused,
             classes=repr(tuple(tree.classes)),
             columns=repr(tuple(tree.columns.names[j] for j in asked)),
         ),
@@ -146,9 +143,9 @@ def to_python(classifier: Any) -> str:
     if asked:
         parts.append(MISSING)
     if True in kinds:
-        parts.append(NUMBER.format(missing='\n        return float("nan")' if tree.takes_missing else REFUSED))
+        parts.append(NUMBER)
     if False in kinds:
-        parts.append(CATEGORY.format(missing="\n        return None" if tree.takes_missing else REFUSED))
+        parts.append(CATEGORY)
     parts.append("\n\ndef _leaf(row):\n" + "".join(f"    {line}\n" for line in _body(tree)))
     return "".join(parts)
 
@@ -194,11 +191,12 @@ def _branch(tree: DistilledTree, node: int) -> Iterator[str]:
 def _written(test: Condition, tree: DistilledTree) -> str:
     """Return a condition as a Python expression.
 
-    For a missing value, which is NaN or None here, the expression is False, unless the condition is "is missing".
+    For a missing value, which is NaN or None here, the expression is False, unless the condition is "is missing". For an
+    unknown category, which is -1 here, it is False.
     """
     kind, j, threshold, codes = test
     if kind == "missing":
         return f"x{j} != x{j}" if tree.columns[j].categories is None else f"x{j} is None"
     if kind == "set":
         return f"x{j} == {codes[0]}" if len(codes) == 1 else f"x{j} in {tuple(int(code) for code in codes)!r}"
-    return f"x{j} > {threshold!r}"
+    return f"x{j} == {threshold!r}" if kind == "special" else f"x{j} > {threshold!r}"

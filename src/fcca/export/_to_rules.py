@@ -16,7 +16,7 @@ FORMAT, VERSION = "fcca-rules", 1
 def to_rules(classifier: Any) -> str:
     """Convert the tree to rules in JSON, one per leaf.
 
-    For every row that the classifier can predict, exactly one rule holds.
+    For every row without infinite numbers, exactly one rule holds.
 
     Parameters
     ----------
@@ -27,8 +27,8 @@ def to_rules(classifier: Any) -> str:
     -------
     str
         An object with ``format`` "fcca-rules", ``version`` 1, the ``fcca`` version, ``classes``, ``columns`` (name;
-        categories, or null for numbers; whether values may be missing), ``missing_values`` (whether rows may have missing
-        values), ``rules`` and ``certificate``. :func:`fcca.export.schema` returns its JSON Schema.
+        categories, or null for numbers; whether values may be missing), ``missing_values`` (whether training rows could have
+        missing values), ``rules`` and ``certificate``. :func:`fcca.export.schema` returns its JSON Schema.
 
         A rule has these entries: the index ``leaf`` of its leaf, the ``conditions``, the predicted ``class``, the number of
         training ``rows``, and the conditions as text, ``in_words``. For each class, it has the training ``weight``, its
@@ -37,15 +37,16 @@ def to_rules(classifier: Any) -> str:
 
         - ``{"kind": "cut", "column": 0, "operator": ">", "threshold": 1.5, "missing": false}``, or ``"<="``: compared in
           float64;
+        - ``{"kind": "special", "column": 0, "operator": "is", "value": -9.0, "missing": false}``, or ``"is not"``;
         - ``{"kind": "set", "column": 1, "operator": "in", "categories": ["car"], "missing": false}``, or ``"not in"``;
         - ``{"kind": "missing", "column": 0, "operator": "is"}``, or ``"is not"``.
 
-        ``column`` is a position in ``columns``. If the value is missing, a condition of kind "cut" or "set" holds if and
-        only if its ``missing`` is true. Several cuts on the same column are combined into at most two conditions, one with
-        ``>`` and one with ``<=``. Several sets on the same column are combined into one condition.
+        ``column`` is a position in ``columns``. If the value is missing, a condition of kind "cut", "special" or "set" holds
+        if and only if its ``missing`` is true. Several cuts on the same column are combined into at most two conditions, one
+        with ``>`` and one with ``<=``. Several sets on the same column are combined into one condition.
 
-        The classifier raises an error for rows with an infinite number or an unknown category in a column of the rules. If
-        ``missing_values`` is false, it also raises an error for a missing value.
+        An unknown category is in no set, so "in" does not hold and "not in" holds. The classifier raises an error for rows
+        with an infinite number in a column of the rules.
 
     Examples
     --------
@@ -106,7 +107,7 @@ def _conditions(tree: DistilledTree, j: int, tests: list[tuple[int, bool]]) -> l
     missing_tests = [goes_right for node, goes_right in tests if node in nodes.asks_missing]
     others = [(node, goes_right) for node, goes_right in tests if node not in nodes.asks_missing]
     # A missing value goes left at cuts and sets, and right at "is missing".
-    may_be_missing = tree.takes_missing and all(missing_tests) and not any(goes_right for _, goes_right in others)
+    may_be_missing = all(missing_tests) and not any(goes_right for _, goes_right in others)
     is_missing = [{"kind": "missing", "column": j, "operator": "is"}]
     is_present = [{"kind": "missing", "column": j, "operator": "is not"}]
     if any(missing_tests):
@@ -118,14 +119,20 @@ def _conditions(tree: DistilledTree, j: int, tests: list[tuple[int, bool]]) -> l
 
 def _cuts(tree: DistilledTree, j: int, tests: list[tuple[int, bool]], may_be_missing: bool) -> list[dict[str, Any]]:
     nodes = tree.structure
-    above = [float(nodes.threshold[node]) for node, goes_right in tests if goes_right]
-    at_most = [float(nodes.threshold[node]) for node, goes_right in tests if not goes_right]
+    cuts = [(node, goes_right) for node, goes_right in tests if node not in nodes.asks_special]
+    above = [float(nodes.threshold[node]) for node, goes_right in cuts if goes_right]
+    at_most = [float(nodes.threshold[node]) for node, goes_right in cuts if not goes_right]
     said = [(">", max(above))] if above else []
     said += [("<=", min(at_most))] if at_most else []
-    return [
+    found: list[dict[str, Any]] = [
         {"kind": "cut", "column": j, "operator": operator, "threshold": threshold, "missing": may_be_missing}
         for operator, threshold in said
     ]
+    for node, goes_right in tests:
+        if node in nodes.asks_special:
+            operator, value = "is" if goes_right else "is not", float(nodes.threshold[node])
+            found.append({"kind": "special", "column": j, "operator": operator, "value": value, "missing": may_be_missing})
+    return found
 
 
 def _sets(tree: DistilledTree, j: int, tests: list[tuple[int, bool]], may_be_missing: bool) -> list[dict[str, Any]]:
@@ -134,8 +141,8 @@ def _sets(tree: DistilledTree, j: int, tests: list[tuple[int, bool]], may_be_mis
     for node, goes_right in tests:
         codes = tree.structure.categories[node]
         left = left.intersection(codes) if goes_right else left.difference(codes)
-    # Use the shorter list; rows with unknown categories are refused before.
-    inside = 2 * len(left) <= len(categories)
+    # An unknown category goes left at every set.
+    inside = any(goes_right for _, goes_right in tests)
     labels = [label for code, label in enumerate(categories) if (code in left) == inside]
     operator = "in" if inside else "not in"
     return [{"kind": "set", "column": j, "operator": operator, "categories": labels, "missing": may_be_missing}]

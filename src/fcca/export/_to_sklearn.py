@@ -70,5 +70,12 @@ def to_sklearn(classifier: Any) -> DecisionTreeClassifier:
         )
     names = tree.get_feature_names_out()
     threshold = np.where(conditions < 0, np.nan, 0.5)
-    on_conditions = replace(nodes, feature=conditions, threshold=threshold, categories={}, asks_missing=frozenset())
+    on_conditions = replace(
+        nodes,
+        feature=conditions,
+        threshold=threshold,
+        categories={},
+        asks_missing=frozenset(),
+        asks_special=frozenset(),
+    )
     return on_conditions.to_sklearn(classes, len(names), names)

@@ -34,8 +34,8 @@ def to_sql(
     above or below it. Numbers are compared as 64-bit floats, and strings character by character, independent of the
     collation. NULL and NaN are missing values. Requires sqlglot: ``pip install "fcca[sql]"``.
 
-    If the classifier raises an error for a row, the result for this row is NULL. Reasons are an infinite number, an unknown
-    category, or a missing value that is not accepted, in a column that the tree tests.
+    If the classifier raises an error for a row, the result for this row is NULL. The reason is an infinite number in a
+    column that the tree tests. An unknown category is in no set of categories.
 
     Parameters
     ----------

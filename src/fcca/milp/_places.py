@@ -211,10 +211,13 @@ class PlaceFinder:
 
     def _numbers(self, i: int, j: int, x0: float) -> Unit:
         landing = self.landings(i, j, x0)
-        if np.isnan(x0):
+        special = self.cells.special.get(j)
+        if special is not None:  # each of them is alone in its cell
+            landing[np.searchsorted(self.cells.cuts_of(j), special)] = np.nan
+        if np.isnan(x0) or (special is not None and x0 in special):
             landing = landing[~np.isnan(landing)]
             cost = np.append(self.price(j, self._unordered(len(landing))), 0.0)
-            return Unit((j,), np.append(landing, np.nan)[:, None], cost, len(landing), in_order=False)
+            return Unit((j,), np.append(landing, x0)[:, None], cost, len(landing), in_order=False)
         own = int(np.searchsorted(self.cells.cuts_of(j), x0))
         landing[own] = x0
         width = self._box[1][j] - self._box[0][j]
@@ -232,10 +235,10 @@ class PlaceFinder:
         behind it, as seen from ``x0``, the new value is the end of the interval nearest to ``x0``. Otherwise the new value
         is the middle of the allowed interval. The middle is also used if the cell has no training values.
 
-        If a rule defines a grid, the new value is the allowed grid value nearest to ``x0``. A missing value is filled in
-        as close to the median as possible. Cells without an allowed value get NaN.
+        If a rule defines a grid, the new value is the allowed grid value nearest to ``x0``. A missing or special value is
+        replaced as close to the median as possible. Cells without an allowed value get NaN.
         """
-        limits, missing = self.limits, bool(np.isnan(x0))
+        limits, missing = self.limits, bool(np.isnan(x0) or x0 in self.cells.special.get(j, ()))
         cuts = self.cells.cuts_of(j)
         mine = slice(self.cells.first_cell[j], self.cells.first_cell[j + 1])
         smallest, largest = self.cells.smallest[mine], self.cells.largest[mine]

@@ -189,7 +189,7 @@ class ThresholdHeatmapDisplay(Display):
         mine = np.flatnonzero(table.feature == j)
         mine = mine[np.argsort(table.count[mine], kind="stable")]  # draw those crossed most often last, on top
         kept = np.ones(len(table), dtype=bool) if self.kept is None else self.kept
-        cuts = mine[table.kind[mine] == "cut"]
+        cuts = mine[np.isin(table.kind[mine], ("cut", "special"))]  # a special value is drawn at its number
         column = None if table.columns is None else table.columns[j]
         if column is not None and column.categories is not None:
             self._draw_categories(ax, line, j, mine[table.kind[mine] == "set"], colors)

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcca.classifier import FCCAClassifier
-from fcca.models import as_fitted_on
 from fcca.quality._cart import Cart
 from fcca.quality._figures import Figures, confusion_matrix, figures_of
 from fcca.tables import heaviest_label
@@ -186,7 +185,7 @@ class Comparison:
         method = next((name for name in ("predict_proba", "decision_function") if hasattr(black_box, name)), None)
         if self.rows.table is None or method is None:
             return None, False
-        given = as_fitted_on(black_box, self.rows.table, columns=discretizer.thresholds_.columns)
+        given = discretizer.as_black_box_takes(self.rows.table)
         score = np.asarray(getattr(black_box, method)(given), dtype=np.float64)
         if score.ndim == 1:
             score = np.column_stack([-score, score])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,16 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, validate_data
 
 from fcca.classifier import FCCAClassifier
 from fcca.counterfactuals import Counterfactuals
 from fcca.discretizers import EncodedRows
-from fcca.exceptions import InvalidInputError
-from fcca.models import DecidedAt, TableCoder, as_fitted_on
+from fcca.exceptions import InvalidInputError, UnknownValuesWarning
+from fcca.models import DecidedAt, TableCoder
 from fcca.quality import Comparison, LabelledRows
-from fcca.tables import Columns, PowerOfTwoScaler, SoftLabels, heaviest_label, known_rows
+from fcca.tables import Columns, PowerOfTwoScaler, SoftLabels, heaviest_label
 from fcca.thresholds import ThresholdTable
 from fcca.utils import printable, type_in_words
 
@@ -169,7 +169,7 @@ class ReportInput:
         estimator = self.discretizer.estimator_
         if not hasattr(estimator, "predict_proba") or len(rows) == 0:
             return None
-        given = as_fitted_on(estimator, self.training.table[rows], columns=self.columns)
+        given = self.discretizer.as_black_box_takes(self.training.table[rows])
         share = np.asarray(estimator.predict_proba(given), dtype=np.float64)
         known = {label: code for code, label in enumerate(np.asarray(estimator.classes_).tolist())}
         predicted = np.array([known[label] for label in self.training.predictions[rows].tolist()])
@@ -211,6 +211,7 @@ def _has_same_thresholds(classifier: FCCAClassifier) -> bool:
         np.array_equal(fitted.feature, current.feature)
         and np.array_equal(fitted.threshold, current.threshold, equal_nan=True)
         and (fitted.categories, fitted.asks_missing) == (current.categories, current.asks_missing)
+        and fitted.asks_special == current.asks_special
     )
 
 
@@ -236,20 +237,19 @@ def checked_input(
     training = _predicted(classifier, rows.X, rows.y, rows.sample_weight)
     held_out, notes = None, []
     if X_test is not None:
-        known = known_rows(all_conditions(classifier).columns, X_test)
-        if known.any():
-            kept = np.flatnonzero(known)
-            X_known = X_test if known.all() else _safe_indexing(X_test, kept)
-            held_out = _predicted(classifier, X_known, y_test[kept], None)
-        if not known.all():
-            notes = [_note_on_unknown(int((~known).sum()))]
+        held_out = _predicted(classifier, X_test, y_test, None)
+        columns = all_conditions(classifier).columns or Columns.numbers(held_out.table.shape[1])
+        if n_unknown := int(columns.is_unknown(held_out.table).any(axis=1).sum()):
+            notes = [_note_on_unknown(n_unknown)]
     return ReportInput(classifier, training, rows.rows, names, row_numbers is not None, held_out, tuple(notes))
 
 
 def _predicted(classifier: FCCAClassifier, X: Any, y: NDArray[Any], weight: Floats | None) -> PredictedRows:
     discretizer = classifier.discretizer_
-    table = discretizer.encode(X)
-    given = as_fitted_on(discretizer.estimator_, table, columns=discretizer.thresholds_.columns)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnknownValuesWarning)  # the page has a note
+        table = discretizer.encode(X)
+    given = discretizer.as_black_box_takes(table)
     predictions = np.asarray(discretizer.estimator_.predict(given)).ravel()  # CatBoost may return a column
     return PredictedRows(table, y, predictions, weight)
 
@@ -292,10 +292,11 @@ def _is_small(name: Any) -> bool:
 
 
 def _note_on_unknown(n: int) -> str:
-    have, are = (
-        ("row has a category or a missing value", "is") if n == 1 else ("rows have categories or missing values", "are")
+    have = "row has a category or a missing value" if n == 1 else "rows have categories or missing values"
+    return (
+        f"{n:,} held-out {have} that no training row has in the same column. An unknown category is in no set of "
+        "categories. The black box gets the training median or the most frequent training category instead."
     )
-    return f"{n:,} held-out {have} that no training row has in the same column, and {are} left out of all rates."
 
 
 def model_name(estimator: Any) -> str:

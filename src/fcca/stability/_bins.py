@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
 from fcca.conditions import condition_in_words, negation_in_words
 from fcca.exceptions import InvalidInputError
-from fcca.tables import Columns, check_columns, column_names, known_rows
+from fcca.tables import UNKNOWN, Columns, check_columns, column_names
 from fcca.thresholds import ThresholdTable
 from fcca.utils import plain
 
@@ -27,7 +25,7 @@ class EncodedRows(NamedTuple):
     Attributes
     ----------
     X : ndarray of shape (n_rows, n_features)
-        The rows. NaN stands for a missing value or an unknown category.
+        The rows. NaN stands for a missing value, -1 for an unknown category.
     unseen : ndarray of bool, shape (n_rows, n_features)
         Mask of the unknown categories.
     """
@@ -40,9 +38,7 @@ class EncodedRows(NamedTuple):
 
         For an unknown category, no condition holds: it is in no set of categories, and it is not missing.
         """
-        binary = table.binarize(self.X)
-        binary[self.unseen[:, table.feature] & (table.kind == "missing")] = 0
-        return binary
+        return table.binarize(self.X)
 
 
 def encoded(table: ThresholdTable, X: Any, called: str, *, as_codes: bool) -> EncodedRows:
@@ -74,18 +70,11 @@ def encoded(table: ThresholdTable, X: Any, called: str, *, as_codes: bool) -> En
     try:
         if as_codes and columns.has_categories and isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
             return _of_codes(columns, X, used, unseen)
-        for j in used:
-            if columns[j].categories is not None:
-                unseen[:, j] = ~known_rows(_alone(columns, j), X)
-        return EncodedRows(columns.encode(_without(X, unseen)), unseen)
+        encoded_rows = columns.encode(X, handle_unknown="ignore")
+        unseen[:, used] = ((encoded_rows == UNKNOWN) & columns.is_category)[:, used]
+        return EncodedRows(encoded_rows, unseen)
     except InvalidInputError as error:
         raise InvalidInputError(f"In {called}: {error}") from error
-
-
-def _alone(columns: Columns, used: int) -> Columns:
-    """Mark all columns as ignored except the column at position ``used``."""
-    others = (c if j == used else replace(c, categories=None, ignored=True) for j, c in enumerate(columns))
-    return Columns(tuple(others))
 
 
 def _of_codes(columns: Columns, X: NDArray[Any], used: list[int], unseen: Booleans) -> EncodedRows:
@@ -93,19 +82,8 @@ def _of_codes(columns: Columns, X: NDArray[Any], used: list[int], unseen: Boolea
     for j in used:
         if (categories := columns[j].categories) is not None:
             unseen[:, j] = table[:, j] >= len(categories)
-    table[unseen] = np.nan
+    table[unseen] = UNKNOWN
     return EncodedRows(table, unseen)
-
-
-def _without(X: Any, unseen: Booleans) -> Any:
-    """Set the values of X to missing where the mask ``unseen`` is True."""
-    if not unseen.any():
-        return X
-    if type(X).__module__.startswith("polars"):
-        X = pd.DataFrame({j: pd.Series(X.to_series(j).to_list()) for j in range(X.width)})
-    frame = pd.DataFrame(X)
-    parts = [frame.iloc[:, j].where(~mask) if mask.any() else frame.iloc[:, j] for j, mask in enumerate(unseen.T)]
-    return pd.concat(parts, axis=1)
 
 
 # --- bins -----------------------------------------------------------------------------------------------------------------
@@ -124,11 +102,14 @@ class ColumnBins(NamedTuple):
         Thresholds between the bins of a numeric column; empty for a column of categories.
     of_category : ndarray of int or None
         Bin of each category, by its code; None for a numeric column.
+    special : tuple of float
+        Special values with a condition. Their bins come after the intervals of a numeric column.
     """
 
     names: tuple[str, ...]
     edges: Floats  # for a column of numbers
     of_category: NDArray[np.intp] | None  # bin of each category; None for a column of numbers
+    special: tuple[float, ...] = ()
 
     @property
     def missing(self) -> int:
@@ -153,16 +134,19 @@ class ColumnBins(NamedTuple):
         is_missing = np.isnan(values)
         if self.of_category is None:
             place = np.searchsorted(self.edges, values, side="left")
+            for at, value in enumerate(self.special):
+                place[values == value] = len(self.edges) + 1 + at
         else:
-            place = self.of_category[np.where(is_missing, 0, values).astype(np.intp)]
+            place = self.of_category[np.where(is_missing | unseen, 0, values).astype(np.intp)]
         return np.where(unseen, self.unseen, np.where(is_missing, self.missing, place))
 
 
 def bins_of(table: ThresholdTable, j: int) -> ColumnBins:
     """Build the bins of column ``j`` from the conditions of a table.
 
-    For a numeric column, the bins are the intervals between its thresholds. For a column of categories, categories that no
-    condition separates share a bin. Two more bins are for missing values and for unknown categories.
+    For a numeric column, the bins are the intervals between its thresholds, and its special values. For a column of
+    categories, categories that no condition separates share a bin. Two more bins are for missing values and for unknown
+    categories.
     """
     name = table.feature_names[j]
     rest = (f"{name} is missing", f"{name}: not seen before")
@@ -170,7 +154,9 @@ def bins_of(table: ThresholdTable, j: int) -> ColumnBins:
     mine = table.feature == j
     if categories is None:
         edges = table.threshold[mine & (table.kind == "cut")]
-        return ColumnBins((*_intervals(name, edges), *rest), edges, None)
+        special = tuple(table.threshold[mine & (table.kind == "special")].tolist())
+        alone = (condition_in_words(name, "special", value, None) for value in special)
+        return ColumnBins((*_intervals(name, edges), *alone, *rest), edges, None, special)
     sets = [codes for codes in (table.codes[at] for at in np.flatnonzero(mine).tolist()) if codes is not None]
     member = np.array([[code in codes for codes in sets] for code in range(len(categories))]).reshape(len(categories), -1)
     patterns: dict[tuple[bool, ...], int] = {}

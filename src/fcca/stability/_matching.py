@@ -72,7 +72,7 @@ class Matcher:
         self.table = table
         cut_columns = np.unique(table.feature[table.kind == "cut"]).tolist()
         columns = table.columns or Columns.numbers(len(table.feature_names))
-        encoded = columns.for_prediction(cut_columns).encode(X)
+        encoded = columns.for_prediction(cut_columns).encode(X, handle_unknown="ignore")
         self._ranked = {j: _ranked(encoded[:, j], weight) for j in cut_columns}
 
     def __call__(self, other: ThresholdTable) -> Match:
@@ -100,6 +100,8 @@ class Matcher:
             return False
         if self.table.kind[at] == "missing":
             return True
+        if self.table.kind[at] == "special":
+            return bool(self.table.threshold[at] == other.threshold[its])
         assert other.columns is not None
         # A category that the other fit lacks may be on either side.
         seen = set(other.columns[int(other.feature[its])].categories or ())

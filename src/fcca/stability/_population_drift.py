@@ -27,7 +27,6 @@ STABLE, SHIFTED = 0.1, 0.25
 HALF_A_ROW = 0.5
 LINES_IN_HTML = 30
 LEAVES = "leaves of the tree"
-NO_PREDICTION = "no prediction: not seen before"
 
 
 @dataclass(frozen=True)
@@ -404,16 +403,8 @@ def _of_conditions(table: ThresholdTable, both: Both, weights: Weights) -> tuple
 def _of_leaves(classifier: FCCAClassifier, both: Both, weights: Weights) -> BinShares:
     structure = classifier.structure_
     is_leaf = structure.feature < 0
-    used = np.unique(structure.feature[~is_leaf])
     position = np.cumsum(is_leaf) - 1
-    rules, none = classifier.rules(), int(is_leaf.sum())
-    places = []
-    for rows in both:
-        unknown = rows.unseen[:, used].any(axis=1)
-        if classifier.discretizer_.thresholds_.columns is None:
-            unknown |= np.isnan(rows.X[:, used]).any(axis=1)  # a tree fitted without missing values cannot predict these
-        places.append(np.where(unknown, none, position[structure.leaf_of(rows.X)]))
-    return _without_empty(_shares(LEAVES, (*rules, NO_PREDICTION), places, weights, unseen=none), [none])
+    return _shares(LEAVES, classifier.rules(), [position[structure.leaf_of(rows.X)] for rows in both], weights)
 
 
 def _normalized(rows: Floats) -> Floats:

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from fcca.exceptions import InvalidInputError
 from fcca.tables._table_checks import called, check_values, column_names, float_table, listed_rows, shown_names
+from fcca.tables._unknown_values import UNKNOWN, check_handling, warn_of_unknown
 
 Floats = NDArray[np.float64]
 
@@ -60,7 +61,8 @@ class Columns:
     """All columns of a table, in order.
 
     A Columns object encodes tables as arrays of float64. Numbers stay unchanged. A category becomes its position in the
-    ``categories`` of its column. Missing values become NaN.
+    ``categories`` of its column. Missing values become NaN. A category that is not among them becomes -1 if
+    ``handle_unknown`` allows it.
 
     Examples
     --------
@@ -157,14 +159,22 @@ class Columns:
         )
 
     def for_prediction(self, used: Iterable[int]) -> Columns:
-        """Return a copy of these columns that accepts more values, for prediction.
+        """Return a copy of these columns that checks only the columns at the positions ``used``.
 
-        In the columns at the positions ``used``, values may be missing. All other columns may hold any values.
+        All other columns may hold any values.
         """
         needed = set(used)
-        return Columns(
-            tuple(replace(c, missing=True) if j in needed else replace(c, ignored=True) for j, c in enumerate(self.columns))
-        )
+        return Columns(tuple(c if j in needed else replace(c, ignored=True) for j, c in enumerate(self.columns)))
+
+    def is_unknown(self, table: Floats) -> NDArray[np.bool_]:
+        """Return a mask of the values in an encoded table that no training row has in the same column.
+
+        These are unknown categories, and missing values in a column that does not allow them.
+        """
+        counted = np.array([not column.ignored for column in self.columns], dtype=np.bool_)
+        found = np.isnan(table) & (counted & ~self.may_miss)
+        known: NDArray[np.bool_] = found | ((table == UNKNOWN) & (counted & self.is_category))
+        return known
 
     def label(self, j: int, code: float) -> Any:
         """Decode one encoded value of column ``j``.
@@ -176,7 +186,7 @@ class Columns:
         categories = self.columns[j].categories
         return code if categories is None else categories[int(code)]
 
-    def encode(self, X: Any, labels: NDArray[Any] | None = None) -> Floats:
+    def encode(self, X: Any, labels: NDArray[Any] | None = None, *, handle_unknown: str = "error") -> Floats:
         """Encode a table as float64: categories become codes, missing values become NaN.
 
         Parameters
@@ -184,13 +194,19 @@ class Columns:
         X : data frame or array-like of shape (n_rows, n_features)
         labels : ndarray or None
             Names of the rows, for error messages. None names rows by their positions.
+        handle_unknown : {"error", "warn", "ignore"}, default="error"
+            What to do with unknown categories, and with missing values in a column that does not allow them. "error" raises
+            an error. "ignore" encodes an unknown category as -1 and a missing value as NaN. "warn" does the same with one
+            warning that counts them.
 
         Returns
         -------
         ndarray of shape (n_rows, n_features)
             X itself if it is already an array of float64 and all columns are numeric.
         """
+        check_handling(handle_unknown)
         names = self.names if self.named else shown_names(X)
+        may_miss = self.may_miss if handle_unknown == "error" else np.ones(len(self.columns), dtype=np.bool_)
         table, raw = _split(X)
         n = len(raw) if table is None else table.shape[1]
         if n != len(self.columns):
@@ -199,8 +215,8 @@ class Columns:
             )
         if table is not None:
             if not self.has_categories and not any(column.ignored for column in self.columns):
-                check_values(table, names, labels, self.may_miss)
-                return table
+                check_values(table, names, labels, may_miss)
+                return self._warned(table, names, handle_unknown)
             raw = [_RawColumn(values) for values in table.T]
         out = np.empty((len(raw[0]) if raw else 0, n))
         for j, (each, codes) in enumerate(zip(raw, self._codes, strict=True)):
@@ -210,9 +226,15 @@ class Columns:
             elif codes is None:
                 out[:, j] = each.numbers(called(names, j), labels)
             else:
-                out[:, j] = each.codes(codes, called(names, j), labels)
-        check_values(out, names, labels, self.may_miss)
-        return out
+                out[:, j] = each.codes(codes, called(names, j), labels, strict=handle_unknown == "error")
+        check_values(out, names, labels, may_miss)
+        return self._warned(out, names, handle_unknown)
+
+    def _warned(self, table: Floats, names: Sequence[str] | None, handle_unknown: str) -> Floats:
+        """Return the encoded table, after a warning of unknown values if they are to be counted."""
+        if handle_unknown == "warn":
+            warn_of_unknown(table, self.is_unknown(table), names)
+        return table
 
     def decode(self, table: Floats) -> Any:
         """Decode an encoded table into the form that the classifier expects.
@@ -358,8 +380,10 @@ class _RawColumn:
         except TypeError as error:
             raise _no_labels(name) from error
 
-    def codes(self, codes: dict[Any, int], name: str, rows: NDArray[Any] | None) -> Floats:
-        """Encode the categories as numbers. Raise an error that names unknown categories.
+    def codes(self, codes: dict[Any, int], name: str, rows: NDArray[Any] | None, *, strict: bool) -> Floats:
+        """Encode the categories as numbers.
+
+        If ``strict``, raise an error that names unknown categories. Otherwise, their code is -1.
 
         Parameters
         ----------
@@ -372,12 +396,12 @@ class _RawColumn:
         """
         try:
             positions, distinct = self._factorized
-            code = np.array([codes.get(label, -1) for label in distinct] + [np.nan], dtype=np.float64)
+            code = np.array([codes.get(label, UNKNOWN) for label in distinct] + [np.nan], dtype=np.float64)
         except TypeError as error:
             raise _no_labels(name) from error
         found: Floats = code[positions]
-        at = np.flatnonzero(found < 0)
-        if len(at):
+        at = np.flatnonzero(found == UNKNOWN)
+        if strict and len(at):
             unknown = list(dict.fromkeys(distinct[position] for position in positions[at].tolist()))
             raise InvalidInputError(
                 f"X has unknown categories: column {name} in {listed_rows(at, rows)}: {_listed_labels(unknown)}. "

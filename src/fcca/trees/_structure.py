@@ -46,6 +46,8 @@ class TreeStructure:
         go to the left.
     asks_missing : frozenset of int
         Nodes that test whether a value is missing. Missing values go to the right, all other values to the left.
+    asks_special : frozenset of int
+        Nodes that test for a special value, which is their ``threshold``. Only this value goes to the right.
     soft_weight : ndarray of shape (n_nodes, n_classes) or None
         Like ``weight``, but computed from the soft labels that the tree learned. None if it learned labels.
     """
@@ -59,6 +61,7 @@ class TreeStructure:
     categories: dict[int, tuple[int, ...]] = field(default_factory=dict)
     asks_missing: frozenset[int] = frozenset()
     soft_weight: Floats | None = None
+    asks_special: frozenset[int] = frozenset()
 
     @classmethod
     def grown(
@@ -128,13 +131,23 @@ class TreeStructure:
         column[inner], cut[inner] = table.feature[self.feature[inner]], table.threshold[self.feature[inner]]
         tested = [(node, int(self.feature[node])) for node in np.flatnonzero(inner).tolist()]
         sets = {node: codes for node, condition in tested if (codes := table.codes[condition]) is not None}
-        missing = frozenset(node for node, condition in tested if table.kind[condition] == "missing")
-        return replace(self, feature=column, threshold=cut, categories=sets, asks_missing=missing)
+        missing, special = (
+            frozenset(node for node, condition in tested if table.kind[condition] == kind) for kind in ("missing", "special")
+        )
+        return replace(self, feature=column, threshold=cut, categories=sets, asks_missing=missing, asks_special=special)
+
+    def kind_of(self, node: int) -> str:
+        """Return the kind of the condition that an inner node tests."""
+        if node in self.asks_missing:
+            return "missing"
+        if node in self.asks_special:
+            return "special"
+        return "set" if node in self.categories else "cut"
 
     @property
     def has_cuts_only(self) -> bool:
         """True if every inner node tests ``x > threshold``."""
-        return not self.categories and not self.asks_missing
+        return not self.categories and not self.asks_missing and not self.asks_special
 
     @property
     def learned_weight(self) -> Floats:
@@ -181,11 +194,14 @@ class TreeStructure:
             feature = self.feature[node]
             inner = feature >= 0
             goes_right = X[rows, np.maximum(feature, 0)] > self.threshold[node]
-            for special in (*self.categories, *self.asks_missing):
-                here = np.flatnonzero(node == special)
-                x = X[here, self.feature[special]]
-                codes = self.categories.get(special)
-                goes_right[here] = np.isnan(x) if codes is None else np.isin(x, codes)
+            for other in (*self.categories, *self.asks_missing, *self.asks_special):
+                here = np.flatnonzero(node == other)
+                x = X[here, self.feature[other]]
+                codes = self.categories.get(other)
+                if other in self.asks_special:
+                    goes_right[here] = x == self.threshold[other]
+                else:
+                    goes_right[here] = np.isnan(x) if codes is None else np.isin(x, codes)
             node = np.where(inner, np.where(goes_right, self.right[node], self.left[node]), node)
         return node
 
@@ -218,7 +234,7 @@ class TreeStructure:
         """
         j = int(self.feature[node])
         codes = self.categories.get(node)
-        kind = "missing" if node in self.asks_missing else "cut" if codes is None else "set"
+        kind = self.kind_of(node)
         labels = None if codes is None or columns is None else [columns.label(j, code) for code in codes]
         threshold = float(self.threshold[node])
         if goes_right:
@@ -279,7 +295,8 @@ class TreeStructure:
         implied = self._implied_cuts(path)
         for node, goes_right in path:
             j = int(self.feature[node])
-            if node not in self.asks_missing and node not in self.categories:
+            kind = self.kind_of(node)
+            if kind == "cut" or (kind == "special" and goes_right):
                 compared.add(j)
             if goes_right != (node in self.asks_missing):
                 is_present.add(j)
@@ -304,7 +321,7 @@ class TreeStructure:
         tightest: dict[tuple[int, bool], int] = {}
         implied = set()
         for node, goes_right in path:
-            if node in self.categories or node in self.asks_missing:
+            if self.kind_of(node) != "cut":
                 continue
             side = (int(self.feature[node]), goes_right)
             other = tightest.setdefault(side, node)

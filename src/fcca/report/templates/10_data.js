@@ -58,6 +58,7 @@ const fcca = (() => {
   function holds(condition, value) {
     if (condition.kind === "missing") return value === null;
     if (value === null) return false;
+    if (condition.kind === "special") return value === condition.threshold;
     return condition.kind === "cut" ? value > condition.threshold : condition.codes.includes(value);
   }
   const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
@@ -114,7 +115,7 @@ const fcca = (() => {
     const implied = impliedBy(tree, steps), present = new Set(), missing = new Set(), compared = new Set();
     for (const step of steps) {
       const { column, kind } = data.conditions[tree.condition[step.node]];
-      if (kind === "cut") compared.add(column);
+      if (kind === "cut" || (kind === "special" && step.right)) compared.add(column);
       if (step.right !== (kind === "missing")) present.add(column);
       else if (step.right) missing.add(column);
     }

@@ -51,15 +51,15 @@ fcca.map = (() => {
     if (near && away(near) <= NEAR && !near.classList.contains("read")) say(near);
   }
 
-  // Positions in [0, 1]: a cut by its value, sets of categories side by side.
+  // Positions in [0, 1]: a cut or a special value by its number, sets of categories side by side.
   function positions(column, ids) {
     const { low, high } = data.columns[column], found = new Map();
     const sets = ids.filter((id) => data.conditions[id].kind === "set");
-    const cuts = ids.filter((id) => data.conditions[id].kind === "cut").map((id) => data.conditions[id].threshold);
+    const cuts = ids.filter((id) => data.conditions[id].kind === "cut" || data.conditions[id].kind === "special").map((id) => data.conditions[id].threshold);
     const from = Math.min(...cuts, low ?? Infinity), to = Math.max(...cuts, high ?? -Infinity);
     for (const id of ids) {
       const { kind, threshold } = data.conditions[id];
-      if (kind === "cut") found.set(id, to > from ? (threshold - from) / (to - from) : 0.5);
+      if (kind === "cut" || kind === "special") found.set(id, to > from ? (threshold - from) / (to - from) : 0.5);
       if (kind === "set") found.set(id, (sets.indexOf(id) + 0.5) / sets.length);
     }
     return { found, from, to };
@@ -89,7 +89,7 @@ fcca.map = (() => {
     // Label the cuts crossed most often with their values, as far as labels do not overlap.
     const named = [], byCount = [...bars].sort((a, b) => data.conditions[b.dataset.id].count - data.conditions[a.dataset.id].count);
     for (const bar of byCount) {
-      const { kind: what, threshold, count } = data.conditions[bar.dataset.id], text = what === "cut" ? number(threshold) : "";
+      const { kind: what, threshold, count } = data.conditions[bar.dataset.id], text = what === "cut" || what === "special" ? number(threshold) : "";
       const half = 3.4 * text.length, x = Math.max(half, Math.min(Number(bar.getAttribute("x")) + 3, width - half));
       if (!text || named.length >= NAMED || named.some(([other, size]) => Math.abs(other - x) < half + size + 6)) continue;
       named.push([x, half]);

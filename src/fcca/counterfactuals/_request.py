@@ -1,0 +1,93 @@
+"""The checked arguments of one call of ``explain``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fcca.constraints import Constraint, Limits
+from fcca.counterfactuals._problem import is_number
+from fcca.exceptions import InvalidInputError
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The checked and encoded arguments of one call of ``explain``.
+
+    Attributes
+    ----------
+    table : ndarray of shape (n_rows, n_features)
+        The rows to explain, with categories as codes.
+    labels : ndarray of shape (n_rows,)
+        Names of the rows, such as the index of a data frame.
+    own, wanted : ndarray of shape (n_rows,)
+        The predicted class and the target class, as positions in ``classes``. A target of -1 is any other class.
+    margin : ndarray of shape (n_rows,)
+        Score margin by which the target class must win.
+    probability : float or None
+        Required probability of the target class.
+    rules : tuple of Constraint
+    limits : Limits or None
+        The rules, compiled for these rows.
+    began : float
+        Start of the call, by ``perf_counter``.
+    replaced : DataFrame
+        The values of the given rows that the classifier cannot take, and what ``table`` has instead.
+    """
+
+    table: Floats
+    labels: NDArray[Any]
+    own: Codes
+    wanted: Codes
+    margin: Floats
+    probability: float | None
+    rules: tuple[Constraint, ...]
+    limits: Limits | None
+    began: float
+    replaced: pd.DataFrame
+
+
+def n_columns(X: Any) -> int | None:
+    """Return the number of columns of a table; None for anything else."""
+    try:
+        shape: tuple[int, ...] = X.shape if hasattr(X, "shape") else np.shape(X)
+    except ValueError:  # lists of different lengths
+        return None
+    return shape[1] if len(shape) == 2 else None
+
+
+def is_flat(X: Any) -> bool:
+    """Return True if X is a single row of plain values."""
+    return X.ndim == 1 if hasattr(X, "ndim") else not any(np.ndim(entry) for entry in X)
+
+
+def row_labels(X: Any) -> NDArray[Any] | None:
+    """Return the index of a data frame or the name of a Series, else None."""
+    if isinstance(X, pd.DataFrame):
+        return np.asarray(X.index)
+    return np.array([X.name], dtype=object) if isinstance(X, pd.Series) and X.name is not None else None
+
+
+def check_real(name: str, value: Any) -> None:
+    """Check that an argument is a number."""
+    if not is_number(value):
+        raise InvalidInputError(f"{name} must be a number, got {value!r}.")
+
+
+def check_effort(n_jobs: Any, **time_limits: Any) -> None:
+    """Check ``n_jobs`` and the time limits."""
+    for name, limit in time_limits.items():
+        if limit is not None:
+            check_real(name, limit)
+            if not limit >= 0:
+                raise InvalidInputError(f"{name} must be None or a number of seconds of at least 0, got {limit!r}.")
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise InvalidInputError(f"n_jobs must be None, a number of threads, or -1 for all cores; got {n_jobs!r}.")
