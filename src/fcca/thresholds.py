@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from fcca.conditions import (
+    CUT_OF_ZERO_ONE,
     KINDS,
     Codes,
     binarized,
@@ -131,7 +132,7 @@ class ThresholdTable:
 
     @cached_property
     def _names(self) -> list[str]:  # computed on first use, because intermediate tables may be long
-        entries = zip(self.feature, self.kind.tolist(), self.threshold, self.labels, strict=True)
+        entries = zip(self.feature, self.kinds_in_words.tolist(), self.threshold, self.labels, strict=True)
         return [condition_in_words(self.feature_names[j], kind, t, labels) for j, kind, t, labels in entries]
 
     def _freeze(self, name: str, column: NDArray[Any]) -> None:
@@ -320,6 +321,12 @@ class ThresholdTable:
         """Category codes of every set; None for cuts and ``is missing``."""
         return self._codes
 
+    @property
+    def kinds_in_words(self) -> NDArray[np.str_]:
+        """The kinds for :func:`fcca.conditions.condition_in_words`: "one" for ``x = 1``, else as in ``kind``."""
+        is_one = np.all([self.threshold, self.below, self.above] == np.array(CUT_OF_ZERO_ONE)[:, None], axis=0)
+        return np.where(is_one, "one", self.kind)
+
     def binarize(self, X: Any) -> NDArray[np.int8]:
         """Compute one binary column per condition: 1 where the condition holds, else 0.
 
@@ -377,13 +384,18 @@ class ThresholdTable:
         merged = self.select(np.isin(np.arange(len(self)), kept))
         return replace(merged, count=_sums(condition, self.count, len(kept))), condition
 
-    def rounded(self) -> tuple[ThresholdTable, NDArray[np.int64]]:
+    def rounded(self, zero_one: NDArray[np.bool_] | None = None) -> tuple[ThresholdTable, NDArray[np.int64]]:
         """Replace every threshold with a short decimal between ``below`` and ``above``.
 
         In a wide gap, it is in the middle half. The binary columns of training rows do not change.
         Conditions between the same two training values are equal on these rows and are combined. The combined condition has
         the threshold and the cut of the condition crossed most often. Also returns the position of each condition in the new
         table.
+
+        Parameters
+        ----------
+        zero_one : ndarray of bool, shape (n_features,), optional
+            The columns whose training values are 0 and 1. Their threshold becomes 0.5, and their condition is ``x = 1``.
         """
         columns = {name: getattr(self, name) for name in ("feature", "cut", "below", "above", "count", "kind")}
         shortest: dict[tuple[int, float, float], float] = {}
@@ -392,7 +404,9 @@ class ThresholdTable:
         for i in order[self.kind[order] == "cut"].tolist():
             interval = (int(self.feature[i]), float(self.below[i]), float(self.above[i]))
             if interval not in shortest:
-                shortest[interval] = decimal_in_gap(float(self.threshold[i]), interval[1], interval[2])
+                is_zero_one = zero_one is not None and zero_one[interval[0]]
+                near = float(self.threshold[i])
+                shortest[interval] = CUT_OF_ZERO_ONE[0] if is_zero_one else decimal_in_gap(near, *interval[1:])
             threshold[i] = shortest[interval]
         return _combine_equal(self.feature_names, columns | {"threshold": threshold}, self.labels, self.columns)
 

@@ -222,6 +222,15 @@ class Cells:
         high: Floats = np.fmax.reduceat(self.largest, self.first_cell[:-1])
         return high
 
+    @property
+    def zero_one(self) -> NDArray[np.bool_]:
+        """Mask of the columns whose training values are 0 and 1."""
+        known = np.concatenate([self.smallest, self.largest])
+        other = np.flatnonzero(~np.isnan(known) & (known != 0) & (known != 1)) % max(1, len(self.smallest))
+        found: NDArray[np.bool_] = (self.box_low == 0) & (self.box_high == 1)
+        found[np.searchsorted(self.first_cell, other, side="right") - 1] = False
+        return found
+
     def with_missing_cells(self, columns: NDArray[np.bool_]) -> Cells:
         """Add a cell for missing values to some features.
 

@@ -17,6 +17,8 @@ from fcca.utils import plain
 #: Kinds in the order of a column's conditions: a cut ``x > t``, a special value ``x is -9``, a set ``x in {…}``, and
 #: ``x is missing``.
 KINDS = ("cut", "special", "set", "missing")
+#: The threshold of a cut in a column of zeros and ones, and the values next to it. Such a cut is written as ``x = 1``.
+CUT_OF_ZERO_ONE = (0.5, 0.0, 1.0)
 
 Codes = tuple[int, ...]
 
@@ -36,8 +38,11 @@ def label_in_words(label: Any) -> str:
 def condition_in_words(name: str, kind: str, threshold: float, labels: Sequence[Any] | None) -> str:
     """Return the text of a condition.
 
-    Examples are ``RM > 6.94`` and ``purpose in {"car", "tv"}``.
+    Examples are ``RM > 6.94`` and ``purpose in {"car", "tv"}``. The kind "one" is a cut in a column of zeros and ones, and
+    becomes ``x = 1``.
     """
+    if kind == "one":
+        return f"{name} = 1"
     return _in_words(name, kind, threshold, labels, (">", "=", "in", "is missing", "is"))
 
 
@@ -48,8 +53,9 @@ def negation_in_words(
 
     With ``may_be_missing``, the negation of ``x > t`` ends in "or missing", because a missing value is not above t.
     """
-    text = _in_words(name, kind, threshold, labels, ("≤", "≠", "not in", "is not missing", "is not"))
-    return f"{text} or missing" if kind == "cut" and may_be_missing else text
+    signs = ("≤", "≠", "not in", "is not missing", "is not")
+    text = f"{name} = 0" if kind == "one" else _in_words(name, kind, threshold, labels, signs)
+    return f"{text} or missing" if kind in ("cut", "one") and may_be_missing else text
 
 
 def _in_words(name: str, kind: str, threshold: float, labels: Sequence[Any] | None, signs: tuple[str, ...]) -> str:

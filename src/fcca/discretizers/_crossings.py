@@ -199,3 +199,9 @@ def values_around(cells: Cells, own: Floats, table: ThresholdTable) -> Threshold
 def observed_cells(X: Floats, feature: NDArray[np.int32], threshold: Floats) -> Cells:
     """Build the cells between thresholds, with the range of X in each cell."""
     return Cells.from_cuts([threshold[feature == j] for j in range(X.shape[1])]).observe(X)
+
+
+def zero_one_columns(X: Floats) -> NDArray[np.bool_]:
+    """Return a mask of the columns whose values are 0 and 1, besides missing values."""
+    found: NDArray[np.bool_] = (X == 0).any(axis=0) & (X == 1).any(axis=0) & ((X == 0) | (X == 1) | np.isnan(X)).all(axis=0)
+    return found

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from fcca.discretizers._base import TargetThresholdTransformer
-from fcca.discretizers._crossings import observed_cells, values_around
+from fcca.discretizers._crossings import observed_cells, values_around, zero_one_columns
 from fcca.discretizers._rows import EncodedRows
 from fcca.discretizers._stumps import Refit, StumpBoosting
 from fcca.discretizers._validation import (
@@ -222,7 +222,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
         kept, importance = self._eliminate(_refits(refitter, B, learned.y, learned.weight), len(table))
         table = replace(table.select(np.isin(np.arange(len(table)), kept)), count=importance)
         table = _with_values_around(X, table)
-        self.all_thresholds_ = table.rounded()[0] if self.round_thresholds else table
+        self.all_thresholds_ = table.rounded(zero_one_columns(X))[0] if self.round_thresholds else table
         rows = X if learned.X is data.X else table_for(model, data)
         self._note_stand_ins(rows, model.columns)
         self._choose(EncodedRows(rows, data.y, data.weight))

@@ -11,6 +11,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from fcca.discretizers._base import ThresholdTransformer
+from fcca.discretizers._crossings import zero_one_columns
 from fcca.discretizers._rows import EncodedRows
 from fcca.discretizers._validation import TrainingData, check_table
 from fcca.discretizers._warnings import warn_constant_features
@@ -134,7 +135,7 @@ class MidpointDiscretizer(ThresholdTransformer):
                 f"No column has two different values {'with different labels ' if label is not None else ''}in "
                 f"{len(data.X)} sample(s), so there is no threshold."
             )
-        self.all_thresholds_ = table.rounded()[0] if self.round_thresholds else table
+        self.all_thresholds_ = table.rounded(zero_one_columns(data.X))[0] if self.round_thresholds else table
         self._choose(EncodedRows(data.X, data.y, data.weight))
         return self
 

@@ -300,7 +300,7 @@ def _same_nodes(own: TreeStructure, other: TreeStructure) -> bool:
     arrays = ("feature", "threshold", "left", "right", "weight", "n_rows")
     same = all(np.array_equal(getattr(own, name), getattr(other, name), equal_nan=True) for name in arrays)
     same = same and own.categories == other.categories and own.asks_missing == other.asks_missing
-    return same and own.asks_special == other.asks_special
+    return same and (own.asks_special, own.asks_one) == (other.asks_special, other.asks_one)
 
 
 def _frame(path: Any) -> pd.DataFrame:

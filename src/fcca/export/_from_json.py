@@ -77,7 +77,8 @@ def tree_in(document: Any) -> DistilledTree:
     given = TREE.entry(document, "conditions", list)
     conditions = [_condition(one, at, columns, takes_missing) for at, one in enumerate(given)]
     table = None if version == WITHOUT_THRESHOLDS else _thresholds(given, conditions, columns, takes_missing)
-    structure = _structure(TREE.entry(document, "nodes", list), conditions, len(classes))
+    kinds = [one.kind for one in conditions] if table is None else table.kinds_in_words.tolist()
+    structure = _structure(TREE.entry(document, "nodes", list), conditions, kinds, len(classes))
     stated = TREE.entry(document, "certificate", dict)
     if version == WITHOUT_THRESHOLDS:  # these documents may have no depth
         stated = {"max_depth": None} | stated | FIRST_TREES
@@ -181,7 +182,9 @@ def _thresholds(given: Sequence[Any], conditions: list[Condition], columns: Colu
 # --- nodes --------------------------------------------------------------------------------------------------------------
 
 
-def _structure(given: Sequence[Any], conditions: list[Condition], n_classes: int) -> TreeStructure:
+def _structure(
+    given: Sequence[Any], conditions: list[Condition], kinds_in_words: list[str], n_classes: int
+) -> TreeStructure:
     n = len(given)
     if n == 0:
         raise TREE.damaged("it has no nodes")
@@ -195,6 +198,7 @@ def _structure(given: Sequence[Any], conditions: list[Condition], n_classes: int
     sets: dict[int, tuple[int, ...]] = {}
     missing: set[int] = set()
     special: set[int] = set()
+    one: set[int] = set()
     parent = [-1] * n
     for node, entry in enumerate(given):
         where = f"node {node}"
@@ -211,6 +215,7 @@ def _structure(given: Sequence[Any], conditions: list[Condition], n_classes: int
         if kind in ("cut", "special"):
             threshold[node] = number
             special.update({node} if kind == "special" else ())
+            one.update({node} if kinds_in_words[at] == "one" else ())
         elif kind == "set":
             sets[node] = codes
         else:
@@ -233,7 +238,8 @@ def _structure(given: Sequence[Any], conditions: list[Condition], n_classes: int
     sums = (weight,) if soft is None else (weight, soft)
     if not all(np.allclose(each[inner], each[left[inner]] + each[right[inner]], rtol=SAME_WEIGHT, atol=0) for each in sums):
         raise TREE.damaged("the weights of two children do not sum to the weights of their node")
-    return TreeStructure(feature, threshold, left, right, weight, rows, sets, frozenset(missing), soft, frozenset(special))
+    asks = (frozenset(nodes) for nodes in (special, one))
+    return TreeStructure(feature, threshold, left, right, weight, rows, sets, frozenset(missing), soft, *asks)
 
 
 def _weights(entry: Any, name: str, n_classes: int, node: int) -> list[float]:

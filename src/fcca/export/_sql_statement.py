@@ -73,11 +73,12 @@ class Writer:
             Alias of the joined source whose column ``value`` is the expression :meth:`refusal_of_bins`. None if no value
             can be refused.
         """
-        return [(self._in_words(one), self._bin(one, refused)) for one in kept_conditions(self.tree)]
-
-    def _in_words(self, one: Condition) -> str:
-        name, labels = self.tree.columns.names[one.column], self.tree.labels_of(one)
-        return condition_in_words(name, one.kind, one.threshold, labels)
+        kept, table, columns = kept_conditions(self.tree), self.tree.thresholds, self.tree.columns.names
+        if table is None:
+            names = [condition_in_words(columns[c.column], c.kind, c.threshold, self.tree.labels_of(c)) for c in kept]
+        else:
+            names = table.names()
+        return [(name, self._bin(one, refused)) for name, one in zip(names, kept, strict=True)]
 
     def _bin(self, condition: Condition, refused: str | None) -> Expression:
         whens: list[When] = [(self.holds(condition), exp.Literal.number(1))]

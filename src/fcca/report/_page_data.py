@@ -215,12 +215,13 @@ def _column(inputs: ReportInput, j: int) -> dict[str, Any]:
 def _conditions(table: ThresholdTable, listed: Positions) -> list[dict[str, Any]]:
     position = {int(j): at for at, j in enumerate(columns_of(table, listed))}
     count, threshold, names = numbers(table.count), numbers(table.threshold), table.names()
+    in_words = table.kinds_in_words.tolist()
     lines = []
     for at in listed.tolist():
         j, kind, codes = int(table.feature[at]), str(table.kind[at]), table.codes[at]
         missing = table.columns is not None and table.columns[j].missing
         negation = negation_in_words(
-            table.feature_names[j], kind, float(table.threshold[at]), table.labels[at], may_be_missing=missing
+            table.feature_names[j], in_words[at], float(table.threshold[at]), table.labels[at], may_be_missing=missing
         )
         lines.append(
             {

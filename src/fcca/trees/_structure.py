@@ -48,6 +48,8 @@ class TreeStructure:
         Nodes that test whether a value is missing. Missing values go to the right, all other values to the left.
     asks_special : frozenset of int
         Nodes that test for a special value, which is their ``threshold``. Only this value goes to the right.
+    asks_one : frozenset of int
+        Nodes that test ``x > 0.5`` in a column of zeros and ones. Texts call this test ``x = 1``.
     soft_weight : ndarray of shape (n_nodes, n_classes) or None
         Like ``weight``, but computed from the soft labels that the tree learned. None if it learned labels.
     """
@@ -62,6 +64,7 @@ class TreeStructure:
     asks_missing: frozenset[int] = frozenset()
     soft_weight: Floats | None = None
     asks_special: frozenset[int] = frozenset()
+    asks_one: frozenset[int] = frozenset()
 
     @classmethod
     def grown(
@@ -131,10 +134,20 @@ class TreeStructure:
         column[inner], cut[inner] = table.feature[self.feature[inner]], table.threshold[self.feature[inner]]
         tested = [(node, int(self.feature[node])) for node in np.flatnonzero(inner).tolist()]
         sets = {node: codes for node, condition in tested if (codes := table.codes[condition]) is not None}
-        missing, special = (
-            frozenset(node for node, condition in tested if table.kind[condition] == kind) for kind in ("missing", "special")
+        kinds = table.kinds_in_words
+
+        def asks(kind: str) -> frozenset[int]:
+            return frozenset(node for node, condition in tested if kinds[condition] == kind)
+
+        return replace(
+            self,
+            feature=column,
+            threshold=cut,
+            categories=sets,
+            asks_missing=asks("missing"),
+            asks_special=asks("special"),
+            asks_one=asks("one"),
         )
-        return replace(self, feature=column, threshold=cut, categories=sets, asks_missing=missing, asks_special=special)
 
     def kind_of(self, node: int) -> str:
         """Return the kind of the condition that an inner node tests."""
@@ -234,7 +247,7 @@ class TreeStructure:
         """
         j = int(self.feature[node])
         codes = self.categories.get(node)
-        kind = self.kind_of(node)
+        kind = "one" if node in self.asks_one else self.kind_of(node)
         labels = None if codes is None or columns is None else [columns.label(j, code) for code in codes]
         threshold = float(self.threshold[node])
         if goes_right:
