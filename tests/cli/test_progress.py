@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import io
+import os
+import pty
 import re
+import subprocess
+import sys
 import time
+from contextlib import suppress
 
 import pytest
 from rich.console import Console
@@ -29,10 +34,10 @@ def test_without_a_terminal_long_work_says_how_far_it_is():
     with progress.PlainDisplay(stream, seconds=0.02) as display, progress.shown_on(display):
         with progress.step("Fitting"):
             wait_for(stream, "Fitting: 0 s so far\n")
-            with progress.progress_bar("Counterfactuals", 5000, shown=False) as update:
+            with progress.progress_bar("Counterfactuals", 5000) as update:
                 update(1200)
                 wait_for(stream, "Counterfactuals: 1,200 of 5,000, about 0 s left\n")
-        with progress.progress_bar("Report", None, shown=False) as update:
+        with progress.progress_bar("Report", None) as update:
             wait_for(stream, "Report: 0 s so far\n")
             update(3, 12)
             wait_for(stream, "Report: 3 of 12, about ")
@@ -47,8 +52,8 @@ def test_the_time_left_is_that_of_the_outermost_work():
     with (
         progress.PlainDisplay(stream, seconds=0.02) as display,
         progress.shown_on(display),
-        progress.progress_bar("Folds", 5, shown=False) as outer,
-        progress.progress_bar("Rows", 9, shown=False) as inner,
+        progress.progress_bar("Folds", 5) as outer,
+        progress.progress_bar("Rows", 9) as inner,
     ):
         outer(1)
         inner(4)
@@ -89,7 +94,7 @@ def test_a_terminal_shows_bars_with_the_time_left_and_wipes_them(width):
     with progress.TerminalDisplay(console) as display, progress.shown_on(display):
         with progress.step("Reading [red]the data"):
             display._progress.refresh()
-        with progress.progress_bar("Counterfactuals", 5000, shown=False) as update:
+        with progress.progress_bar("Counterfactuals", 5000) as update:
             for done in range(0, 5001, 500):
                 update(done)
                 time.sleep(0.01)
@@ -104,16 +109,65 @@ def test_a_terminal_shows_bars_with_the_time_left_and_wipes_them(width):
     assert shown.rstrip().endswith("\x1b[2K\x1b[?25h")  # the last line is wiped and the cursor is back
 
 
-def test_the_library_shows_bars_only_when_asked_and_on_standard_error(capsys, monkeypatch):
+def test_without_a_terminal_the_library_shows_progress_only_if_asked(capsys, monkeypatch):
     X, y = load_iris(return_X_y=True)
     opened = []
-    real = progress.standard_error_display
-    monkeypatch.setattr(progress, "standard_error_display", lambda: opened.append(True) or real())
-    FCCADiscretizer().fit(X[:100], y[:100])
-    assert opened == []
+    plain = progress.PlainDisplay
+    monkeypatch.setattr(progress, "PlainDisplay", lambda stream: opened.append(stream) or plain(stream))
+    for verbose in (None, 0):
+        FCCADiscretizer(verbose=verbose).fit(X[:100], y[:100])
+        assert opened == []
     FCCADiscretizer(verbose=1).fit(X[:100], y[:100])
-    assert opened == [True]
+    assert opened == [sys.stderr]
     assert capsys.readouterr().out == ""
+
+
+FIT = """
+import sys, threading
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
+from fcca import FCCAClassifier, FCCADiscretizer
+from fcca.utils import _progress
+verbose, seconds, own_thread = eval(sys.argv[1])
+_progress.SECONDS_UNSEEN = seconds
+X, y = load_iris(return_X_y=True)
+def fit():
+    FCCAClassifier(FCCADiscretizer(RandomForestClassifier(60, random_state=0), verbose=verbose)).fit(X, y)
+thread = threading.Thread(target=fit)
+thread.start() if own_thread else fit()
+"""
+
+
+def in_terminal(*arguments) -> str:
+    """What a fit shows whose standard error is a terminal."""
+    outer, inner = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-c", FIT, repr(arguments)], stderr=inner, env=os.environ | {"TERM": "xterm"}
+    ) as fit:
+        os.close(inner)
+        shown = b""
+        with suppress(OSError):  # the terminal is closed at the end
+            while part := os.read(outer, 4096):
+                shown += part
+    os.close(outer)
+    assert fit.returncode == 0
+    return shown.decode()
+
+
+def test_a_terminal_shows_the_progress_of_a_long_fit():
+    shown = in_terminal(None, 0.02, False)
+    assert "Black box" in shown
+    assert "Counterfactuals" in shown
+    assert "of 150" in shown
+
+
+@pytest.mark.parametrize(
+    ("verbose", "seconds", "own_thread"),
+    [(None, 60, False), (0, 0.02, False), (None, 0.02, True)],
+    ids=["short", "verbose=0", "another thread"],
+)
+def test_a_terminal_shows_nothing_of(verbose, seconds, own_thread):
+    assert in_terminal(verbose, seconds, own_thread) == ""
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def _proofs(given: Evidence, chosen: Longs) -> Proofs:
     is_linear = isinstance(given.engine.model, LinearModel)
     if not (is_linear and given.engine.problem.lambda2 > 0):  # the linear programs have no squared costs
         limits = limits_for(given.limits, chosen)
-        with progress_bar("Re-proving optima", n, given.effort.shown) as progress:
+        with progress_bar("Re-proving optima", n) as progress:
             report = (lambda done: None) if progress is None else progress
             (_by_linear_programs if is_linear else _by_tree_programs)(given, chosen, limits, proofs, report)
         proofs.by_program[:] = True

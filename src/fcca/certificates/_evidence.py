@@ -94,15 +94,12 @@ class Effort:
         Time limit in seconds for each search or group of searches; None for no limit.
     n_jobs : int or None
         Number of threads of the searches.
-    shown : bool
-        Whether to show progress bars.
     """
 
     sample: int | None = None
     random_state: int | None = None
     time_limit: float | None = None
     n_jobs: int | None = None
-    shown: bool = False
 
 
 @dataclass
@@ -138,7 +135,7 @@ class Evidence:
     def search(self) -> ThresholdSearch:
         """The search for thresholds as in ``fit``, rebuilt from the rows and the stated parameters."""
         given = self.stated.parameters
-        parameters = given.search | {"constraints": list(given.rules) or None, "n_jobs": self.effort.n_jobs, "verbose": 0}
+        parameters = given.search | {"constraints": list(given.rules) or None, "n_jobs": self.effort.n_jobs}
         search = ThresholdSearch(MappingProxyType(parameters), self.estimator, self.stated.columns, self.rows.X)
         table = search.encode(self.rows.X)
         statistics = search.statistics(table, weight=self.weight)

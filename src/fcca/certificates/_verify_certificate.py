@@ -24,7 +24,7 @@ from fcca.certificates._verdict import FAILED, NOT_CHECKED, PASSED, Check, Verif
 from fcca.exceptions import FCCAError, InvalidInputError
 from fcca.models import decide_at, labelled, read_model
 from fcca.tables import weighted_rows
-from fcca.utils import is_number, is_whole, progress_bar
+from fcca.utils import is_number, is_whole, progress_bar, progress_shown
 
 SAMPLE, TIME_LIMIT = 20, 60.0
 
@@ -41,7 +41,7 @@ def verify(
     random_state: int | None = None,
     time_limit: float | None = TIME_LIMIT,
     n_jobs: int | None = None,
-    verbose: int = 0,
+    verbose: int | None = None,
 ) -> Verification:
     """Check a certificate against the training rows and the black box.
 
@@ -66,8 +66,9 @@ def verify(
         search for the tree. None means no limit.
     n_jobs : int, optional
         Number of threads of the searches.
-    verbose : int, default=0
-        1 shows a progress bar.
+    verbose : int, default=None
+        None shows a progress bar in a terminal or a notebook, if the work takes more than two seconds. 0 shows nothing. 1
+        always shows the progress on standard error.
 
     Returns
     -------
@@ -103,10 +104,10 @@ def verify(
     threshold = stated.decision_threshold
     try:
         deciding = model if threshold is None or decision_threshold(model) is not None else decide_at(model, threshold)
-        effort = Effort(sample, random_state, time_limit, n_jobs, bool(verbose))
-        return Verification(
-            _checks(Evidence(stated, table, numbers.astype(np.int64)[table.rows], _frozen(deciding), effort))
-        )
+        effort = Effort(sample, random_state, time_limit, n_jobs)
+        evidence = Evidence(stated, table, numbers.astype(np.int64)[table.rows], _frozen(deciding), effort)
+        with progress_shown(verbose):
+            return Verification(_checks(evidence))
     except NotFittedError as error:
         inner = model.estimator if isinstance(model, FrozenEstimator) else model
         raise InvalidInputError(
@@ -128,7 +129,7 @@ def _frozen(model: Any) -> Any:
 
 def _checks(given: Evidence) -> tuple[Check, ...]:
     checks: list[Check] = []
-    with progress_bar("Checks", len(CHECKS), given.effort.shown) as progress:
+    with progress_bar("Checks", len(CHECKS)) as progress:
         for done, step in enumerate(CHECKS):
             reason = _reason_to_stop(checks)
             checks.append(_check(step, given) if reason is None else Check(step.name, NOT_CHECKED, reason))

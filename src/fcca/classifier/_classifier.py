@@ -27,7 +27,7 @@ from fcca.metrics import fidelity
 from fcca.selection import OptimalSelection
 from fcca.tables import Columns, TrainingTable, check_column_names, routed_metadata, weighted_rows
 from fcca.trees import OptimalTreeClassifier, TreeAnswersMixin, TreeStructure
-from fcca.utils import FIT_TO
+from fcca.utils import FIT_TO, progress_shown
 
 #: Maximum number of branches of the search for the best thresholds.
 NODES_OF_CHOICE = 2_000
@@ -160,6 +160,12 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
             del self.selection_path_
         check_column_names(X)
         discretizer, tree = self.new_parts()
+        with progress_shown(getattr(discretizer, "verbose", None)):
+            return self._fit(discretizer, tree, X, y, sample_weight, metadata)
+
+    def _fit(
+        self, discretizer: Any, tree: Any, X: Any, y: Any, sample_weight: ArrayLike | None, metadata: Mapping[str, Any]
+    ) -> Self:
         if self.n_thresholds == "auto":
             self.selection_path_ = self.selection_path(X, y, sample_weight=sample_weight)
             n = choose_n_thresholds(self.selection_path_)

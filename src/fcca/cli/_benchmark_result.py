@@ -178,7 +178,7 @@ def run_benchmark(data: Dataset, settings: Benchmark) -> BenchmarkResult:
     splits = StratifiedKFold(settings.folds, shuffle=True, random_state=settings.random_state).split(data.X, data.y)
     methods = chosen_methods(settings.methods)
     n_steps = 1 + len(methods)  # of a fold: the black box and the methods
-    with collected_notes() as notes, progress_bar("Folds and methods", settings.folds * n_steps, shown=False) as progress:
+    with collected_notes() as notes, progress_bar("Folds and methods", settings.folds * n_steps) as progress:
         for at, (train, test) in enumerate(splits):
             fold, n_left_out = _fold(data, train, test, settings)
             model, n_unknown = described(fold.black_box), n_unknown + n_left_out

@@ -279,7 +279,7 @@ class ParquetSource:
         table = self.table
         every = np.arange(table.n_rows) if rows is None else rows
         with self.stopwatch.time("sample"):
-            with progress_bar("Sample", table.n_rows, shown=False) as progress:
+            with progress_bar("Sample", table.n_rows) as progress:
                 frame = table.rows(every, [*table.columns, table.label], progress)
             return frame, labels_of(frame.pop(table.label))
 
@@ -357,7 +357,7 @@ def _labels(table: ParquetTable, settings: DistillSettings) -> TableLabels:
     by_row = Split(table.n_rows, settings.test_size, settings.random_state)
     missing = UnknownRows()
     few = table.n_rows <= MOST_STRATIFIED
-    with progress_bar("Labels", table.n_rows, shown=False) as progress:
+    with progress_bar("Labels", table.n_rows) as progress:
         for frame in table.frames([table.label]):
             column = frame[table.label]
             missing.add(frame.index[column.isna()].to_numpy())

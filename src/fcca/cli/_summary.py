@@ -94,7 +94,7 @@ class _Distilled(Result):
         found, limit, rows = self.found, self.settings.time_limit, self.found.in_memory
         assert rows is not None
         X_test, y_test = rows.test or (None, None)
-        with progress_bar("Report", None, shown=False) as progress:
+        with progress_bar("Report", None) as progress:
             text = report.page(
                 found.classifier,
                 X_test=X_test,

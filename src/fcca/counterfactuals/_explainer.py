@@ -44,7 +44,7 @@ from fcca.tables import (
     special_by_column,
     without_special,
 )
-from fcca.utils import progress_bar
+from fcca.utils import progress_bar, progress_shown
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -105,8 +105,9 @@ class CounterfactualExplainer:
         Seconds for all searches of a call of :meth:`explain`. The status shows which results are proven.
     time_limit_per_row : float, default=None
         Seconds for each search. There is one search per row and, with ``n`` above 1, a few per counterfactual.
-    verbose : int, default=0
-        1 shows a progress bar.
+    verbose : int, default=None
+        None shows a progress bar in a terminal or a notebook, if the work takes more than two seconds. 0 shows nothing. 1
+        always shows the progress on standard error.
     handle_unknown : {"warn", "ignore", "error"}, default="warn"
         What to do with explained rows that have a category, or a missing value that the classifier does not take, that no
         row of X has in the same column. "ignore": the row is explained with the median or the most frequent category of X
@@ -138,7 +139,7 @@ class CounterfactualExplainer:
     >>> from fcca.constraints import Immutable
     >>> explainer = CounterfactualExplainer(classifier, X, constraints=[Immutable("worst concave points")])
     >>> explainer.explain(X.iloc[[5]]).sentences({0: "malignant", 1: "benign"})
-    ['Row 5 would be benign if worst texture fell from 23.75 to 19.85 and worst area fell from 741.6 to 725.9.']
+    ['Row 5 would be benign if worst texture fell from 23.75 to 19.85 and worst area fell from 741.6 to 726.']
     """
 
     def __init__(
@@ -159,7 +160,7 @@ class CounterfactualExplainer:
         n_jobs: int | None = None,
         time_limit: float | None = None,
         time_limit_per_row: float | None = None,
-        verbose: int = 0,
+        verbose: int | None = None,
         handle_unknown: str = "warn",
     ) -> None:
         check_handling(handle_unknown)
@@ -269,13 +270,14 @@ class CounterfactualExplainer:
         request = self._request(X, target, target_probability, constraints)
         first, open_rows = self._without_search(request)
         if len(open_rows):
-            with progress_bar("Counterfactuals", len(open_rows), bool(self.verbose)) as progress:
+            with progress_shown(self.verbose), progress_bar("Counterfactuals", len(open_rows)) as progress:
                 first = joined([first, self._solve(request, open_rows, None, progress)])
         answers = first.take(np.argsort(first.rows))
         number = np.ones(len(answers), dtype=np.int64)
         if n > 1:
             n_features = request.table.shape[1]
-            with progress_bar("Further counterfactuals", int(n) * len(answers), bool(self.verbose)) as progress:
+            n_answers = int(n) * len(answers)
+            with progress_shown(self.verbose), progress_bar("Further counterfactuals", n_answers) as progress:
                 answers, number = cheapest_alternatives(
                     answers, request.wanted, int(n), n_features, partial(self._solve, request), progress
                 )

@@ -36,14 +36,12 @@ class DaskChunks(Chunks):
         None uses the active client or, if there is none, Dask's local scheduler.
     retries : int
         How often a failed task is repeated.
-    verbose : bool
-        Whether to show a progress bar.
     """
 
-    def __init__(self, table: PartitionedTable, client: Any = None, *, retries: int = 3, verbose: bool = False) -> None:
+    def __init__(self, table: PartitionedTable, client: Any = None, *, retries: int = 3) -> None:
         if not isinstance(retries, int | np.integer) or retries < 0:
             raise InvalidInputError(f"retries must be an integer of at least 0, got {retries!r}.")
-        self.table, self.client, self.retries, self.verbose = table, active_client(client), retries, verbose
+        self.table, self.client, self.retries = table, active_client(client), retries
 
     def first(self) -> Any:
         """Return the first rows of the first non-empty partition."""
@@ -88,7 +86,7 @@ class DaskChunks(Chunks):
 
     def _watched(self, label: str, parts: list[Delayed], total: Delayed) -> Any:
         """Compute the Dask task ``total``; show how many of the tasks ``parts`` have finished."""
-        with progress_bar(label, len(parts), self.verbose) as progress:
+        with progress_bar(label, len(parts)) as progress:
             if self.client is None:
                 with _counting({part.key for part in parts}, progress):
                     return dask.compute(total)[0]

@@ -13,6 +13,7 @@ from fcca.dask._partitions import PartitionedTable
 from fcca.discretizers import FCCADiscretizer
 from fcca.exceptions import InvalidInputError
 from fcca.streaming import distilled, parts_for_chunks
+from fcca.utils import progress_shown
 
 
 def distill(
@@ -29,7 +30,7 @@ def distill(
     random_state: int = 0,
     client: Any = None,
     retries: int = 3,
-    verbose: int = 0,
+    verbose: int | None = None,
 ) -> FCCAClassifier:
     """Replace a black box with an optimal tree, using a Dask DataFrame.
 
@@ -81,8 +82,9 @@ def distill(
         None uses the active client or, if there is none, Dask's local scheduler.
     retries : int, default=3
         How often a failed task is repeated.
-    verbose : int, default=0
-        1 shows a progress bar, which counts partitions.
+    verbose : int, default=None
+        None shows a progress bar, which counts partitions, in a terminal or a notebook, if the work takes more than two
+        seconds. 0 shows nothing. 1 always shows the progress on standard error.
 
     Returns
     -------
@@ -109,14 +111,15 @@ def distill(
     True
     """
     table = PartitionedTable(ddf, label, sample_weight)
-    chunks = DaskChunks(table, client, retries=retries, verbose=bool(verbose))
+    chunks = DaskChunks(table, client, retries=retries)
     searcher = _unfitted_discretizer(discretizer)
     unfitted = FCCAClassifier(searcher, tree, fit_to=fit_to, n_thresholds=n_thresholds)
     # Check parameters before any partition is read. The black box may belong to a cluster and is checked when it is read.
     parts_for_chunks(clone(unfitted))
     check_sample(sample, random_state)
-    searcher.set_params(estimator=black_box(classifier, chunks, sample=sample, random_state=random_state))
-    return distilled(chunks, unfitted).classifier
+    with progress_shown(verbose):
+        searcher.set_params(estimator=black_box(classifier, chunks, sample=sample, random_state=random_state))
+        return distilled(chunks, unfitted).classifier
 
 
 def _unfitted_discretizer(discretizer: FCCADiscretizer | None) -> FCCADiscretizer:

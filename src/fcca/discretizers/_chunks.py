@@ -56,12 +56,10 @@ class LocalChunks(Chunks):
         The chunks. ``source`` is iterated once per stage, and must yield all chunks each time.
     n_rows : int or None
         Number of rows for the progress bar, if known.
-    verbose : bool, default=False
-        Whether to show a progress bar.
     """
 
-    def __init__(self, source: Iterable[Rows | EncodedRows], n_rows: int | None, *, verbose: bool = False) -> None:
-        self.source, self.n_rows, self.verbose = source, n_rows, verbose
+    def __init__(self, source: Iterable[Rows | EncodedRows], n_rows: int | None) -> None:
+        self.source, self.n_rows = source, n_rows
 
     def first(self) -> Any:
         """Return the first chunk with rows."""
@@ -72,7 +70,7 @@ class LocalChunks(Chunks):
 
         def results() -> Iterator[T]:
             done = 0
-            with progress_bar(label, self.n_rows, self.verbose) as progress:
+            with progress_bar(label, self.n_rows) as progress:
                 for rows in self.source:
                     result = stage(rows, *given)
                     done += n_rows_of(rows.X)
@@ -100,9 +98,13 @@ class MemoryChunks(LocalChunks):
 
     def __init__(self, rows: EncodedRows) -> None:
         super().__init__([rows], len(rows))
-        self.in_memory = rows
+        self.in_memory: EncodedRows = rows
         self.results: list[SearchResult] = []
         self.keep = self.results.append
+
+    def sum(self, label: str, stage: Callable[..., T | None], *given: Any) -> T:
+        """Apply a stage to the whole table. The stage itself shows its progress."""
+        return _some(stage(self.in_memory, *given))
 
 
 def _some(result: T | None) -> T:

@@ -37,6 +37,7 @@ from fcca.models import check_supported, is_linear
 from fcca.selection import OptimalSelection, most_frequent
 from fcca.tables import HANDLINGS, Columns, PowerOfTwoScaler, routed_metadata, special_by_column
 from fcca.thresholds import ThresholdTable
+from fcca.utils import progress_shown, step
 
 Floats = NDArray[np.float64]
 
@@ -119,8 +120,9 @@ class FCCADiscretizer(PartialFitTransformer):
     n_jobs : int, default=None
         Number of threads. None is 1, -1 is all cores. Inside ``joblib.parallel_config`` with a backend of processes, such
         as ``"loky"`` or ``"dask"``, it is the number of processes. The result does not depend on ``n_jobs``.
-    verbose : int, default=0
-        1 shows a progress bar.
+    verbose : int, default=None
+        None shows a progress bar in a terminal or a notebook, if the work takes more than two seconds. 0 shows nothing. 1
+        always shows the progress on standard error.
     selection : OptimalSelection, default=None
         Chooses, among the thresholds that ``Q`` and ``max_thresholds`` keep, those with the smallest inconsistency on the
         training rows. None keeps all of these thresholds. See also :meth:`set_selection`.
@@ -195,7 +197,7 @@ class FCCADiscretizer(PartialFitTransformer):
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
         "time_limit_per_row": [Interval(Real, 0, None, closed="left"), None],
         "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
+        "verbose": ["verbose", None],
         "selection": [OptimalSelection, None],
         "handle_unknown": [StrOptions(set(HANDLINGS))],
     }
@@ -224,7 +226,7 @@ class FCCADiscretizer(PartialFitTransformer):
         time_limit: float | None = None,
         time_limit_per_row: float | None = None,
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: int | None = None,
         selection: OptimalSelection | None = None,
         handle_unknown: str = "warn",
     ) -> None:
@@ -274,10 +276,15 @@ class FCCADiscretizer(PartialFitTransformer):
         """
         self.check_parameters()
         _raise_for_params(metadata, self, "fit")
+        with progress_shown(self.verbose):
+            return self._fit(X, y, sample_weight, metadata)
+
+    def _fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, metadata: Mapping[str, Any]) -> Self:
         self._begin()
         data = check_training_data(self, X, y, sample_weight)
         self._check_scale(data)
-        self.estimator_ = self._fitted_estimator(data, routed_metadata(self, "estimator", metadata, X, sample_weight))
+        with step("Black box"):
+            self.estimator_ = self._fitted_estimator(data, routed_metadata(self, "estimator", metadata, X, sample_weight))
         search = self._new_search(data.given)
         rows = EncodedRows(table_for(search.engine.model, data), data.y, data.weight)
         self._note_stand_ins(rows.X, search.engine.model.columns)

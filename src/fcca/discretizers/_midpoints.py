@@ -74,8 +74,8 @@ class MidpointDiscretizer(ThresholdTransformer):
     >>> from fcca import MidpointDiscretizer
     >>> discretizer = MidpointDiscretizer().fit([[1.5, 20], [2.25, 10], [2.25, 30]])
     >>> discretizer.get_feature_names_out().tolist()
-    ['x0 > 2', 'x1 > 10', 'x1 > 20']
-    >>> discretizer.transform([[2.0, 15], [3.0, 25]]).tolist()
+    ['x0 > 2', 'x1 > 15', 'x1 > 25']
+    >>> discretizer.transform([[2.0, 20], [3.0, 30]]).tolist()
     [[0, 1, 0], [1, 1, 1]]
     """
 

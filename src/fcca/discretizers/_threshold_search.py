@@ -386,7 +386,7 @@ class ThresholdSearch:
 
         bar: AbstractContextManager[Any] = nullcontext()
         if self.in_memory:
-            bar = progress_bar("Counterfactuals", len(points), bool(given.verbose))
+            bar = progress_bar("Counterfactuals", len(points))
         with bar as progress:
             found = solve(np.arange(len(points)), limits, progress)
         found = replace(

@@ -81,12 +81,9 @@ def to_sql(
     >>> classifier = FCCAClassifier(FCCADiscretizer(Q=0.9), OptimalTreeClassifier(max_depth=1)).fit(X, y)
     >>> print(to_sql(classifier, form="case"), end="")
     CASE
-      WHEN CAST("worst area" AS DOUBLE) IS NULL
-      OR NOT (
-        ABS(CAST("worst area" AS DOUBLE)) < CAST('inf' AS DOUBLE)
-      )
+      WHEN ABS(NULLIF(CAST("worst area" AS DOUBLE), CAST('nan' AS DOUBLE))) = CAST('inf' AS DOUBLE)
       THEN NULL
-      WHEN CAST("worst area" AS DOUBLE) > 950e0
+      WHEN NULLIF(CAST("worst area" AS DOUBLE), CAST('nan' AS DOUBLE)) > 950e0
       THEN 0
       ELSE 1
     END

@@ -17,7 +17,7 @@ from fcca.selection._measured_rows import Clock, MeasuredRows
 from fcca.selection._selection import Selection
 from fcca.selection._selection_frontier import Frontier
 from fcca.thresholds import ThresholdTable
-from fcca.utils import limits_in_words, progress_bar, whole_number
+from fcca.utils import limits_in_words, progress_bar, progress_shown, step, whole_number
 
 #: Default sizes of a frontier.
 NUMBERS_OF_THRESHOLDS = range(1, 17)
@@ -56,8 +56,9 @@ class OptimalSelection(BaseEstimator):
         Maximum number of branches of the search for each number of conditions. It works like ``time_limit``, but gives the
         same set on every machine. With 0, the result is the set from which the search starts, without a lower bound. The
         start is the greedy choice or the most frequent conditions, whichever is better, improved by exchanging conditions.
-    verbose : int, default=0
-        1 shows a progress bar.
+    verbose : int, default=None
+        None shows a progress bar in a terminal or a notebook, if the work takes more than two seconds. 0 shows nothing. 1
+        always shows the progress on standard error.
 
     See Also
     --------
@@ -93,7 +94,7 @@ class OptimalSelection(BaseEstimator):
         fit_to: str = "labels",
         time_limit: float | None = None,
         max_nodes: int | None = None,
-        verbose: int = 0,
+        verbose: int | None = None,
     ) -> None:
         self.n_thresholds = n_thresholds
         self.max_inconsistency = max_inconsistency
@@ -134,7 +135,7 @@ class OptimalSelection(BaseEstimator):
                 f"'keep' has {admissible.n_kept} conditions, but n_thresholds={n}. Raise n_thresholds or shorten 'keep'."
             )
         rows = MeasuredRows.of(table, X, y, sample_weight, self.max_nodes)
-        with progress_bar("Best thresholds", None, bool(self.verbose)):
+        with progress_shown(self.verbose), step("Best thresholds"):
             if n is not None:
                 selection = rows.best(admissible, min(n, admissible.most), clock.left())
             else:
@@ -184,7 +185,7 @@ class OptimalSelection(BaseEstimator):
             )
         rows = MeasuredRows.of(table, X, y, sample_weight, self.max_nodes)
         selections = []
-        with progress_bar("Best thresholds", len(numbers), bool(self.verbose)) as progress:
+        with progress_shown(self.verbose), progress_bar("Best thresholds", len(numbers)) as progress:
             for done, n in enumerate(numbers):
                 selections.append(rows.best(admissible, n, clock.left(shared_by=len(numbers) - done)))
                 if progress is not None:

@@ -22,7 +22,7 @@ from fcca.stability._bootstrap_result import Stability
 from fcca.stability._matching import Matcher
 from fcca.tables import check_weights
 from fcca.thresholds import ThresholdTable
-from fcca.utils import is_number, is_whole, progress_bar, type_in_words, whole_number
+from fcca.utils import is_number, is_whole, progress_bar, progress_shown, type_in_words, whole_number
 
 Floats = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ def bootstrap(
     tolerance: float = TOLERANCE,
     random_state: int = 0,
     n_jobs: int | None = None,
-    verbose: int = 0,
+    verbose: int | None = None,
 ) -> Stability:
     """Measure how often bootstrap samples find the same thresholds as all rows.
 
@@ -75,8 +75,9 @@ def bootstrap(
         Seed of the samples.
     n_jobs : int, optional
         Number of samples to fit in parallel. None stands for 1, -1 for the number of cores.
-    verbose : int, default=0
-        If above 0, show a progress bar.
+    verbose : int, default=None
+        None shows a progress bar in a terminal or a notebook, if the work takes more than two seconds. 0 shows nothing. 1
+        always shows the progress on standard error.
 
     Returns
     -------
@@ -125,7 +126,7 @@ def bootstrap(
     code = np.zeros(len(weight), dtype=np.intp) if labels is None else np.unique(labels, return_inverse=True)[1].ravel()
 
     outcomes: list[_Outcome] = []
-    with progress_bar("Bootstrap samples", n_samples, bool(verbose)) as progress:
+    with progress_shown(verbose), progress_bar("Bootstrap samples", n_samples) as progress:
         for outcome in _outcomes(fresh, X, labels, weight, code, n_samples, random_state, n_jobs):
             outcomes.append(outcome)
             if progress is not None:

@@ -29,6 +29,7 @@ from fcca.selection import OptimalSelection
 from fcca.tables import SoftLabels
 from fcca.thresholds import ThresholdTable
 from fcca.trees import OptimalTreeClassifier
+from fcca.utils import progress_shown
 
 Labels = NDArray[Any]
 
@@ -198,7 +199,7 @@ def distill(
     *,
     fit_to: str | None = None,
     n_thresholds: int | None = None,
-    verbose: int = 0,
+    verbose: int | None = None,
 ) -> FCCAClassifier:
     """Replace a black box with an optimal tree, from a table in chunks.
 
@@ -227,8 +228,9 @@ def distill(
     n_thresholds : int, default=None
         Number of thresholds for the tree. The thresholds with the smallest inconsistency on the training rows are chosen.
         None keeps all thresholds.
-    verbose : int, default=0
-        1 shows progress bars.
+    verbose : int, default=None
+        None shows a progress bar in a terminal or a notebook, if the work takes more than two seconds. 0 shows nothing. 1
+        always shows the progress on standard error.
 
     Returns
     -------
@@ -259,4 +261,5 @@ def distill(
             f"chunks must be a list of (X, y), a ParquetTable or a function, got {type(chunks).__name__}."
         )
     n_rows = getattr(chunks, "n_rows", None)
-    return distilled(LocalChunks(_GivenChunks(chunks), n_rows, verbose=bool(verbose)), classifier).classifier
+    with progress_shown(verbose):
+        return distilled(LocalChunks(_GivenChunks(chunks), n_rows), classifier).classifier

@@ -24,7 +24,7 @@ from fcca.trees._columns import Questions, questions
 from fcca.trees._criteria import CRITERIA, default_leaf_price, leaf_cost
 from fcca.trees._labels import HardLabels
 from fcca.trees._structure import TreeStructure
-from fcca.utils import limits_in_words, proof_in_words
+from fcca.utils import limits_in_words, progress_shown, proof_in_words, step
 
 Floats = NDArray[np.float64]
 
@@ -220,7 +220,8 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         """
         asked = questions(X, len(self.classes_))
         self.regularization_ = self._checked_regularization(learned, len(asked.feature))
-        _, bound, optimal, nodes, column, left, right = self._search(asked.answers, learned)
+        with progress_shown(None), step("Optimal tree"):
+            _, bound, optimal, nodes, column, left, right = self._search(asked.answers, learned)
         inner = column >= 0
         feature, threshold = np.full(len(column), -1, dtype=np.int32), np.full(len(column), np.nan)
         feature[inner], threshold[inner] = asked.feature[column[inner]], asked.threshold[column[inner]]

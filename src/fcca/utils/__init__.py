@@ -15,7 +15,7 @@ from fcca.utils._json_documents import (
 )
 from fcca.utils._lazy import lazy_names
 from fcca.utils._numbers import is_number, is_whole, whole_number
-from fcca.utils._progress import PlainDisplay, TerminalDisplay, progress_bar, shown_on, step
+from fcca.utils._progress import PlainDisplay, TerminalDisplay, progress_bar, progress_shown, shown_on, step
 from fcca.utils._proof import limits_in_words, proof_in_words, share_proof_in_words
 from fcca.utils._safe_text import escaped_json, printable, type_in_words
 from fcca.utils._similar_names import close_to, similar
@@ -47,6 +47,7 @@ __all__ = [
     "plain",
     "printable",
     "progress_bar",
+    "progress_shown",
     "proof_in_words",
     "regular_content",
     "share_proof_in_words",

@@ -1,10 +1,11 @@
 """Show the progress of long computations.
 
-A terminal shows bars. Files and pipes get lines of text.
+A terminal or a notebook shows bars. Files and pipes get lines of text.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -20,29 +21,35 @@ if TYPE_CHECKING:
 Update = Callable[..., None]  # takes the work done and, optionally, the new total
 
 SECONDS_BETWEEN_LINES = 10.0
+#: Work that is done sooner shows no bar, unless the user asked for one.
+SECONDS_UNSEEN = 2.0
 NARROW = 90
 
 
 class ProgressDisplay(Protocol):
     """An object that shows the progress of running jobs."""
 
-    def job(self, label: str, total: int | None) -> AbstractContextManager[Update]:
+    def job(self, label: str, total: int | None) -> AbstractContextManager[Update | None]:
         """Show the progress of a job while a ``with`` block runs.
 
-        The block receives a function and calls it to report the progress. ``total`` is the amount of work, or None if it is
-        unknown.
+        The block receives a function and calls it to report the progress, or None if nothing is shown. ``total`` is the
+        amount of work, or None if it is unknown.
         """
 
 
 _display: ContextVar[ProgressDisplay | None] = ContextVar("display", default=None)
 
 
-@contextmanager
-def shown_on(display: ProgressDisplay | None) -> Iterator[None]:
-    """Show all jobs that run inside a ``with`` block on the given display.
+class _Silence:
+    """A display that shows nothing."""
 
-    If ``display`` is None, a job opens a display only if its argument ``shown`` is True, see :func:`progress_bar`.
-    """
+    def job(self, label: str, total: int | None) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
+@contextmanager
+def shown_on(display: ProgressDisplay) -> Iterator[None]:
+    """Show all jobs that run inside a ``with`` block on the given display."""
     token = _display.set(display)
     try:
         yield
@@ -51,16 +58,46 @@ def shown_on(display: ProgressDisplay | None) -> Iterator[None]:
 
 
 @contextmanager
-def step(label: str) -> Iterator[None]:
-    """Show that a job of unknown length is running, if a display is open."""
-    display = _display.get()
-    with nullcontext() if display is None else display.job(label, None):
+def progress_shown(verbose: int | None) -> Iterator[None]:
+    """Show the progress of all jobs inside a ``with`` block, unless a display is already open.
+
+    Parameters
+    ----------
+    verbose : int or None
+        None shows bars in a terminal or a notebook, if the work takes more than two seconds. 0 shows nothing. 1 always
+        shows the progress on standard error.
+    """
+    if _display.get() is not None:
+        yield
+        return
+    if verbose == 0 or (verbose is None and not _is_first_thread()):
+        display: AbstractContextManager[ProgressDisplay] = nullcontext(_Silence())
+    else:
+        display = _standard_error_display(verbose)
+    with display as opened, shown_on(opened):
         yield
 
 
+def _is_first_thread() -> bool:
+    """Return False in threads and processes that others have started, where several bars would mix."""
+    is_first_process = multiprocessing.current_process().name == "MainProcess"
+    return is_first_process and threading.current_thread() is threading.main_thread()
+
+
+def _standard_error_display(verbose: int | None) -> AbstractContextManager[ProgressDisplay]:
+    if verbose is None and not sys.stderr.isatty() and "ipykernel" not in sys.modules:
+        return nullcontext(_Silence())  # without the import of rich
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if console.is_jupyter or (console.is_terminal and not console.is_dumb_terminal):
+        return TerminalDisplay(console, SECONDS_UNSEEN if verbose is None else 0.0)
+    return nullcontext(_Silence()) if verbose is None else PlainDisplay(sys.stderr)
+
+
 @contextmanager
-def progress_bar(label: str, total: int | None, shown: bool) -> Iterator[Update | None]:
-    """Show the progress of a job while a ``with`` block runs.
+def progress_bar(label: str, total: int | None) -> Iterator[Update | None]:
+    """Show the progress of a job while a ``with`` block runs, if a display is open.
 
     The block receives a function and calls it to report the progress. It receives None if nothing is shown.
 
@@ -70,38 +107,33 @@ def progress_bar(label: str, total: int | None, shown: bool) -> Iterator[Update 
         Name of the job.
     total : int or None
         Amount of work. None if it is not known yet; the block can report it later.
-    shown : bool
-        If True, open a display on standard error if no display is open.
     """
     display = _display.get()
-    if display is not None:
-        with display.job(label, total) as update:
-            yield update
-    elif shown:
-        with standard_error_display() as display, display.job(label, total) as update:
-            yield update
-    else:
-        yield None
+    with nullcontext() if display is None else display.job(label, total) as update:
+        yield update
 
 
-def standard_error_display() -> TerminalDisplay | PlainDisplay:
-    """Create a display on standard error.
-
-    A terminal or a notebook shows bars. Files and pipes get lines of text.
-    """
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    return TerminalDisplay(console) if console.is_terminal or console.is_jupyter else PlainDisplay(sys.stderr)
+@contextmanager
+def step(label: str) -> Iterator[None]:
+    """Show that a job of unknown length is running, if a display is open."""
+    with progress_bar(label, None):
+        yield
 
 
 # --- terminals ----------------------------------------------------------------------------------------------------------
 
 
 class TerminalDisplay:
-    """A display on a terminal, with a bar and the time left for each job."""
+    """A display on a terminal, with a bar and the time left for each job.
 
-    def __init__(self, console: Console) -> None:
+    Parameters
+    ----------
+    console : Console
+    seconds_unseen : float, default=0.0
+        The bars appear after this time.
+    """
+
+    def __init__(self, console: Console, seconds_unseen: float = 0.0) -> None:
         from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
         from rich.text import Text
 
@@ -127,12 +159,20 @@ class TerminalDisplay:
             console=console,
             transient=True,
         )
+        self._start = threading.Timer(seconds_unseen, self._progress.start) if seconds_unseen else None
 
     def __enter__(self) -> Self:
-        self._progress.start()
+        if self._start is None:
+            self._progress.start()
+        else:
+            self._start.daemon = True
+            self._start.start()
         return self
 
     def __exit__(self, *error: object) -> None:
+        if self._start is not None:
+            self._start.cancel()
+            self._start.join()
         self._progress.stop()
 
     @contextmanager
