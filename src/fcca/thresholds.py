@@ -19,9 +19,11 @@ from fcca.conditions import (
     codes_of,
     common_columns,
     condition_in_words,
+    has_number,
     leaders,
     read_document,
     smaller_side,
+    sorted_conditions,
     user_condition,
     user_pair,
     written_document,
@@ -122,9 +124,9 @@ class ThresholdTable:
                 "per column."
             )
         object.__setattr__(self, "_codes", self._checked_codes())
-        if not np.isfinite(self.threshold[_has_number(self.kind)]).all():
+        if not np.isfinite(self.threshold[has_number(self.kind)]).all():
             raise InvalidInputError("Thresholds must be finite numbers.")
-        order, first = _sorted(self.feature, self.kind, self.threshold, self._codes)
+        order, first = sorted_conditions(self.feature, self.kind, self.threshold, self._codes)
         if not np.array_equal(order, np.arange(n)):
             raise InvalidInputError("Conditions must be sorted by feature, kind, and threshold or categories.")
         if not first.all():
@@ -149,7 +151,7 @@ class ThresholdTable:
         if unknown := kinds.difference(KINDS):
             raise InvalidInputError(f"Unknown kind of condition {unknown.pop()!r}. Expected one of {list(KINDS)}.")
         if self.columns is not None:
-            wrong = np.flatnonzero(_has_number(self.kind) & self.columns.is_category[self.feature])
+            wrong = np.flatnonzero(has_number(self.kind) & self.columns.is_category[self.feature])
             if len(wrong):
                 name = self.feature_names[self.feature[wrong[0]]]
                 raise InvalidInputError(
@@ -215,8 +217,8 @@ class ThresholdTable:
                 categories = _categories(columns, given[0])
                 known[given] = smaller_side(codes_of(names[given[0]], categories, given[1]), len(categories or ()))
             sides[at] = known[given]
-        threshold = np.where(_has_number(kinds), threshold, np.nan)
-        order, first = _sorted(feature, kinds, threshold, sides)
+        threshold = np.where(has_number(kinds), threshold, np.nan)
+        order, first = sorted_conditions(feature, kinds, threshold, sides)
         condition = np.empty(len(order), dtype=np.int64)
         condition[order] = np.cumsum(first) - 1
         kept = order[first]
@@ -468,36 +470,8 @@ def _is_numbers(X: Any) -> bool:
     return isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
 
 
-def _has_number(kind: NDArray[np.str_]) -> NDArray[np.bool_]:
-    """Return a mask of the conditions with a number: cuts and special values."""
-    found: NDArray[np.bool_] = (kind == "cut") | (kind == "special")
-    return found
-
-
 def _sums(group: NDArray[np.int64], values: Floats, n: int) -> Floats:
     return np.bincount(group, weights=values, minlength=n).astype(np.float64)
-
-
-def _sorted(
-    feature: NDArray[np.int32], kind: NDArray[np.str_], threshold: Floats, codes: Sequence[Codes | None]
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Sort conditions; return their order and a mask.
-
-    In the sorted order, the mask is False for a condition that repeats the one before it.
-    """
-    keys: list[NDArray[Any]] = [feature, threshold]
-    if (kind != "cut").any():
-        rank = np.select([kind == name for name in KINDS], range(len(KINDS)))
-        sets = {side: float(at) for at, side in enumerate(sorted({side for side in codes if side is not None}))}
-        within = np.array([0.0 if side is None else sets[side] for side in codes])
-        within[_has_number(kind)] = threshold[_has_number(kind)]
-        keys = [feature, rank, within]
-    order = np.lexsort(keys[::-1])
-    first = np.zeros(len(order), dtype=bool)
-    first[:1] = True
-    for key in keys:
-        first[1:] |= np.diff(key[order]) != 0
-    return order, first
 
 
 def _combine_equal(

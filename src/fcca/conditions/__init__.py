@@ -14,6 +14,7 @@ from fcca.conditions._phrases import (
     negation_in_words,
     smaller_side,
 )
+from fcca.conditions._sorting import has_number, sorted_conditions
 from fcca.conditions._user_conditions import user_condition, user_pair
 
 __all__ = [
@@ -26,11 +27,13 @@ __all__ = [
     "codes_of",
     "common_columns",
     "condition_in_words",
+    "has_number",
     "label_in_words",
     "leaders",
     "negation_in_words",
     "read_document",
     "smaller_side",
+    "sorted_conditions",
     "user_condition",
     "user_pair",
     "written_document",

@@ -21,7 +21,7 @@ from fcca.discretizers._search_results import CrossingCounts, TableStatistics
 from fcca.discretizers._stages import as_fitted_table, count_crossings
 from fcca.discretizers._threshold_search import ThresholdSearch
 from fcca.discretizers._validation import check_same_columns
-from fcca.discretizers._warnings import warn_constant_features
+from fcca.discretizers._warnings import warn_constant_features, warn_uncounted
 from fcca.exceptions import InvalidInputError, NoCounterfactualError
 from fcca.models import DecidedAt, decide_at
 from fcca.selection import OptimalSelection
@@ -173,7 +173,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
             warn_constant_features(search.constant_features())
         counts = count_crossings(rows, search)
         assert counts is not None
-        search.warn_uncounted(counts)
+        warn_uncounted(counts, constraints=bool(search.rules))
         # No error is raised after this point, so a rejected chunk does not change the state.
         counts = counts if begun.counts is None else begun.counts + counts
         self._partial_fit = PartialFit(search, statistics, counts, begun.observed)

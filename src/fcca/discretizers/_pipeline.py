@@ -18,7 +18,7 @@ from fcca.discretizers._medians import N_PASSES, DigitCounts, medians
 from fcca.discretizers._search_results import CrossingCounts, TableStatistics
 from fcca.discretizers._threshold_search import ThresholdSearch
 from fcca.discretizers._validation import check_classes
-from fcca.discretizers._warnings import warn_constant_features
+from fcca.discretizers._warnings import warn_constant_features, warn_likely_special_values, warn_uncounted
 from fcca.exceptions import InvalidInputError
 from fcca.thresholds import ThresholdTable
 
@@ -61,10 +61,10 @@ def find_thresholds(chunks: Chunks, search: ThresholdSearch) -> FoundThresholds:
     search, statistics = observe(chunks, search)
     warn_constant_features(search.constant_features())
     if chunks.in_memory is not None:
-        search.warn_likely_special_values(chunks.in_memory.X)
+        warn_likely_special_values(chunks.in_memory.X, search)
     counts = chunks.sum("Counterfactuals", stages.count_crossings, search, chunks.keep)
     check_same_rows(counts.n_rows, statistics)
-    search.warn_uncounted(counts)
+    warn_uncounted(counts, constraints=bool(search.rules))
     merged, position = search.merged(counts, statistics.classes.tolist())
     around = chunks.sum("Values", stages.find_values_around, search, merged) if search.needs_values_around else None
     thresholds, rounded = search.finished(merged, around)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
 from time import perf_counter
@@ -38,12 +38,8 @@ from fcca.discretizers._presets import resolved
 from fcca.discretizers._search_results import CrossingCounts, SearchResult, TableStatistics, check_some_condition
 from fcca.discretizers._ties import NO_TIES, TiedCounterfactuals, discrete_columns, find_ties
 from fcca.discretizers._validation import columns_for, problem_of
-from fcca.discretizers._warnings import warn_caller
 from fcca.exceptions import (
     InvalidInputError,
-    SpecialValuesWarning,
-    UnfinishedSearchWarning,
-    UnverifiedCounterfactualWarning,
 )
 from fcca.models import NoProbability, OpenColumn, read_model
 from fcca.tables import (
@@ -53,8 +49,6 @@ from fcca.tables import (
     check_columns,
     check_ordinary_values,
     column_names,
-    likely_in_words,
-    likely_special_values,
     special_by_column,
     without_special,
 )
@@ -306,13 +300,6 @@ class ThresholdSearch:
             constant &= [not column.ignored for column in self.columns]
         return [self.names[j] for j in np.flatnonzero(constant)]
 
-    def warn_likely_special_values(self, X: Floats) -> None:
-        """Warn about values of encoded rows that look like special values, unless some are given."""
-        if getattr(self.parameters, "special_values", None) is not None or not self.engine.has_cuts:
-            return
-        if likely := likely_special_values(X, self.engine.is_number):
-            warn_caller(likely_in_words(likely, self.names), SpecialValuesWarning)
-
     @property
     def has_probability(self) -> bool:
         """True if the black box has ``predict_proba`` and fcca can compute its probabilities."""
@@ -333,9 +320,8 @@ class ThresholdSearch:
         weight : ndarray of shape (n_rows,), optional
         """
         engine, given = self.engine, self.parameters
-        predictions = engine.predict(X)
+        predictions, scores = engine.predict(X), engine.scores(X)
         correct = predictions == y
-        scores = engine.scores(X)
         confidence = engine.model.confidence(scores)
         least = 0.0 if engine.model.n_outputs > 1 and given.p0 == 0.5 else given.p0
         points = np.flatnonzero(correct & (confidence >= least) & (confidence <= given.p1))
@@ -370,7 +356,7 @@ class ThresholdSearch:
         began = perf_counter() - self._seconds
 
         def solve(which: Points, limits: Limits | None, progress: Any = None) -> Counterfactuals:
-            left = None if given.time_limit is None else max(0.0, given.time_limit - (perf_counter() - began))
+            left = None if given.time_limit is None else max(0.0, given.time_limit - perf_counter() + began)
             found = engine.solve(
                 X,
                 points[which],
@@ -384,10 +370,7 @@ class ThresholdSearch:
             )
             return self.checked(X, found, limits)
 
-        bar: AbstractContextManager[Any] = nullcontext()
-        if self.in_memory:
-            bar = progress_bar("Counterfactuals", len(points))
-        with bar as progress:
+        with progress_bar("Counterfactuals", len(points)) if self.in_memory else nullcontext() as progress:
             found = solve(np.arange(len(points)), limits, progress)
         found = replace(
             found,
@@ -445,23 +428,6 @@ class ThresholdSearch:
         status = found.status_code.copy()
         status[answered[~kept]] = STATUSES.index("unverified")
         return replace(found, status_code=status)
-
-    def warn_uncounted(self, counts: CrossingCounts) -> None:
-        """Warn about counterfactuals that are not counted: unverified or not proven."""
-        statuses, n = counts.statuses, counts.n_counterfactuals
-        if unverified := statuses.get("unverified", 0):
-            broken = ", or break a rule" if self.parameters.constraints else ""
-            warn_caller(
-                f"{unverified} of {n} counterfactuals do not flip the prediction of the classifier{broken}. "
-                "They have the status 'unverified' and are left out of all counts.",
-                UnverifiedCounterfactualWarning,
-            )
-        if unfinished := statuses.get("feasible", 0) + statuses.get("unknown", 0) + counts.n_more_unfinished:
-            warn_caller(
-                f"{unfinished} of {n + counts.n_more_searches} searches were stopped by a time limit before they proved a "
-                "result. They are left out of all counts. To include them, raise the time limit.",
-                UnfinishedSearchWarning,
-            )
 
     # --- thresholds ---------------------------------------------------------------------------------------------------
 

@@ -5,8 +5,24 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from fcca.exceptions import ConstantFeatureWarning
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.exceptions import (
+    ConstantFeatureWarning,
+    SpecialValuesWarning,
+    UnfinishedSearchWarning,
+    UnverifiedCounterfactualWarning,
+)
+from fcca.tables import likely_in_words, likely_special_values
+
+if TYPE_CHECKING:
+    from fcca.discretizers._search_results import CrossingCounts
+    from fcca.discretizers._threshold_search import ThresholdSearch
+
+Floats = NDArray[np.float64]
 
 PACKAGES = ("fcca", "sklearn")
 
@@ -36,3 +52,37 @@ def warn_constant_features(names: Sequence[str]) -> None:
     if names:
         shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
         warn_caller(f"{len(names)} column(s) have only one value and were left out: {shown}", ConstantFeatureWarning)
+
+
+def warn_likely_special_values(X: Floats, search: ThresholdSearch) -> None:
+    """Warn about values of encoded rows that look like special values, unless some are given."""
+    engine = search.engine
+    if getattr(search.parameters, "special_values", None) is not None or not engine.has_cuts:
+        return
+    if likely := likely_special_values(X, engine.is_number):
+        warn_caller(likely_in_words(likely, search.names), SpecialValuesWarning)
+
+
+def warn_uncounted(counts: CrossingCounts, *, constraints: bool) -> None:
+    """Warn about counterfactuals that are not counted: unverified or not proven.
+
+    Parameters
+    ----------
+    counts : CrossingCounts
+    constraints : bool
+        Whether the counterfactuals must obey constraints.
+    """
+    statuses, n = counts.statuses, counts.n_counterfactuals
+    if unverified := statuses.get("unverified", 0):
+        broken = ", or break a rule" if constraints else ""
+        warn_caller(
+            f"{unverified} of {n} counterfactuals do not flip the prediction of the classifier{broken}. "
+            "They have the status 'unverified' and are left out of all counts.",
+            UnverifiedCounterfactualWarning,
+        )
+    if unfinished := statuses.get("feasible", 0) + statuses.get("unknown", 0) + counts.n_more_unfinished:
+        warn_caller(
+            f"{unfinished} of {n + counts.n_more_searches} searches were stopped by a time limit before they proved a "
+            "result. They are left out of all counts. To include them, raise the time limit.",
+            UnfinishedSearchWarning,
+        )
