@@ -24,10 +24,12 @@ from numpy.typing import ArrayLike
 
 from fcca.classifier import FCCAClassifier
 from fcca.exceptions import InvalidInputError
+from fcca.report._black_box import black_box_document
 from fcca.report._choices import check_numbers
 from fcca.report._levels import tried_settings
-from fcca.report._page_data import data_document, listed_conditions, picked, rows_document, sample
+from fcca.report._page_data import data_document, listed_conditions
 from fcca.report._report_input import Positions, ReportInput, all_conditions, check_classifier, checked_input
+from fcca.report._rows_data import picked, rows_document, sample
 from fcca.report._sliders import Progress, Slider, check_granularities, make_sliders
 from fcca.utils import atomic_outputs, is_number, whole_number
 
@@ -117,7 +119,9 @@ def page(
     sliders, first, level_notes = make_sliders(inputs, granularities, numbers, time_limit, progress)
     if given_advice is None:
         given_advice = tried_settings(inputs)
-    draft = Draft(inputs, sliders, first, title, given_facts, [*given_notes, *level_notes], given_advice)
+    draft = Draft(
+        inputs, sliders, first, title, given_facts, [*given_notes, *level_notes], given_advice, black_box_document(inputs)
+    )
     return draft.fitting(int(max_rows))
 
 
@@ -218,6 +222,8 @@ class Draft:
     first : int
         Index of the slider that is active when the page opens.
     title, facts, notes, advice : as in page
+    black_box : dict or str
+        Result of :func:`black_box_document`.
     """
 
     inputs: ReportInput
@@ -227,6 +233,7 @@ class Draft:
     facts: Sequence[tuple[str, str]]
     notes: Sequence[str]
     advice: Sequence[str]
+    black_box: dict[str, Any] | str
 
     def fitting(self, max_rows: int) -> str:
         """Return the page with at most ``max_rows`` rows.
@@ -274,6 +281,7 @@ class Draft:
             facts=self.facts,
             notes=notes,
             advice=self.advice,
+            black_box=self.black_box,
         )
         return document, listed
 
@@ -296,14 +304,15 @@ class Draft:
             looked_up = f"{shown:,} of the {total:,} training rows can be looked up here{how}."
             notes = [*notes, f"{looked_up} Counts, rates and trees use all rows."]
         lookup = {"total": total, "shown": shown, "sampled": shown < total, "named": self.inputs.are_named}
-        return rendered(data | {"notes": notes, "rows": lookup}, rows)
+        black_box = self.black_box if isinstance(self.black_box, dict) else None
+        return rendered(data | {"notes": notes, "rows": lookup}, rows, black_box)
 
 
 # --- HTML ---------------------------------------------------------------------------------------------------------------
 
 
-def rendered(data: dict[str, Any], rows: dict[str, Any]) -> str:
-    """Fill the HTML template with the data of the page and of its rows."""
+def rendered(data: dict[str, Any], rows: dict[str, Any], black_box: dict[str, Any] | None) -> str:
+    """Fill the HTML template with the data of the page, of its rows and of the black box."""
     from markupsafe import Markup
 
     template, styles, scripts = _template()
@@ -312,6 +321,7 @@ def rendered(data: dict[str, Any], rows: dict[str, Any]) -> str:
         data=data,
         data_json=Markup(safe_json(data)),
         rows_base64=compressed(rows),
+        black_box_base64=compressed(black_box),
         csp=policy,
         styles=[Markup(text) for text in styles],
         scripts=[Markup(text) for text in scripts],
