@@ -30,9 +30,12 @@ from fcca.selection import NUMBERS_OF_THRESHOLDS
 from fcca.thresholds import ThresholdTable
 from fcca.utils import printable
 
-VERSION = 2
+VERSION = 3
+Floats = NDArray[np.float64]
 CLASSES_SHOWN = 8
 LONGEST_EXAMPLE = 60
+# Below this share of the range, the middle half of the values gets an axis by rank.
+LEAST_MIDDLE = 0.1
 STATUS_WORDS = {
     "optimal": "proven cheapest",
     "feasible": "not proven in time",
@@ -76,7 +79,7 @@ def data_document(
     conditions = inputs.conditions
     features, axes = columns_of(conditions, listed).tolist(), [_slider(inputs, slider, listed) for slider in sliders]
     features += sorted({*(black_box["columns"] if isinstance(black_box, dict) else ())} - {*features})
-    lines = _conditions(conditions, listed)
+    lines = _conditions(conditions, listed, inputs.training.table)
     name = model_name(inputs.discretizer.estimator_)
     given = [(safe_text(title), safe_text(text)) for title, text in facts]
     titles = {title for title, _ in given}
@@ -238,10 +241,29 @@ def _column(inputs: ReportInput, j: int) -> dict[str, Any]:
         "feature": j,
         "typical": numbers([inputs.typical[j]])[0],
         "special": numbers(inputs.special.get(j, ())),
+        "quartiles": numbers(np.quantile(present, (0.25, 0.5, 0.75))) if _is_skewed(inputs, j, present) else None,
     }
 
 
-def _conditions(table: ThresholdTable, listed: Positions) -> list[dict[str, Any]]:
+def _is_skewed(inputs: ReportInput, j: int, present: Floats) -> bool:
+    """Return True if the middle half of the ordinary values covers a small part of their range."""
+    ordinary = present[~np.isin(present, inputs.special.get(j, ()))]
+    if len(ordinary) == 0:
+        return False
+    low, first, third, high = np.quantile(ordinary, (0, 0.25, 0.75, 1))
+    return bool(third - first < LEAST_MIDDLE * (high - low))
+
+
+def _rank(values: Floats, threshold: float, kind: str) -> float | None:
+    """Return the share of the values up to a threshold, or up to the middle of the rows with a special value."""
+    present = values[~np.isnan(values)]
+    if kind not in ("cut", "special") or len(present) == 0:
+        return None
+    below = present <= threshold if kind == "cut" else present < threshold
+    return round(float(below.mean() + (0 if kind == "cut" else (present == threshold).mean() / 2)), 4)
+
+
+def _conditions(table: ThresholdTable, listed: Positions, X: Floats) -> list[dict[str, Any]]:
     position = {int(j): at for at, j in enumerate(columns_of(table, listed))}
     count, threshold, names = numbers(table.count), numbers(table.threshold), table.names()
     in_words = table.kinds_in_words.tolist()
@@ -257,6 +279,7 @@ def _conditions(table: ThresholdTable, listed: Positions) -> list[dict[str, Any]
                 "column": position[j],
                 "kind": kind,
                 "threshold": threshold[at],
+                "rank": _rank(X[:, j], float(table.threshold[at]), kind),
                 "codes": None if codes is None else list(codes),
                 "text": shown_text(names[at]),
                 "negation": shown_text(negation),
