@@ -67,7 +67,7 @@ def unusual_rows(classifier, X, n=200, seed=0):
             name = X.columns[j]
             if isinstance(X[name].dropna().iloc[0], str):
                 labels = sorted(set(X[name].dropna()))
-                rows.at[i, name] = [*labels, None, "never seen"][random.integers(len(labels) + 2)]
+                rows.loc[i, name] = [*labels, None, "never seen"][random.integers(len(labels) + 2)]
                 continue
             cuts = table.threshold[(table.feature == j) & ~np.isnan(table.threshold)].tolist()
             if isinstance(model, TreeEnsemble):
@@ -75,7 +75,7 @@ def unusual_rows(classifier, X, n=200, seed=0):
                 cuts += model.threshold[at].tolist()
             cut = random.choice(cuts) if cuts else 0.0
             choices = [cut, np.nextafter(cut, np.inf), np.nextafter(cut, -np.inf), np.nan, -9.0, 99.0, cut * 3 + 1]
-            rows.at[i, name] = float(choices[random.integers(len(choices))])
+            rows.loc[i, name] = float(choices[random.integers(len(choices))])
     numeric = [name for name in X.columns if pd.api.types.is_numeric_dtype(X[name])]
     return rows.astype(dict.fromkeys(numeric, np.float64))
 
