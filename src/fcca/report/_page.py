@@ -248,15 +248,23 @@ class Draft:
             most = len(listed) // 2 if most is None else most // 2
             data, listed = self.data(most)
         codes = inputs.class_codes(inputs.training.y)
-        chosen = sample(codes, max_rows)
+        named = self.disagreeing(data)
+        chosen = sample(codes, max_rows, named)
         if all(isinstance(name, int) for name in inputs.names):  # sort rows by number for the look-up
             chosen = chosen[np.argsort([inputs.names[at] for at in chosen.tolist()], kind="stable")]
         rows = rows_document(inputs, data, chosen, listed)
         while (size := len((text := self.rendered(data, rows)).encode())) > MOST_BYTES and len(chosen):
             share = min(0.97 * max(0, MOST_BYTES - alone) / (size - alone), 0.95)
-            kept = sample(codes[chosen], int(share * len(chosen)))
+            kept = sample(codes[chosen], int(share * len(chosen)), np.flatnonzero(np.isin(chosen, named)))
             chosen, rows = chosen[kept], picked(rows, kept)
         return text
+
+    def disagreeing(self, data: dict[str, Any]) -> Positions:
+        """Return the training rows that the page lists as the largest disagreements when it opens."""
+        axis = data["axes"][data["axis"]]
+        position = {name: at for at, name in enumerate(self.inputs.names)}
+        found = axis["levels"][axis["start"]]["disagreements"] or []
+        return np.array([position[each["row"]] for each in found], dtype=np.int64)
 
     def data(self, most_conditions: int | None) -> tuple[dict[str, Any], Positions]:
         """Return the data of the page without its rows, and the listed conditions.

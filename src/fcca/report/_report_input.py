@@ -203,11 +203,14 @@ class ReportInput:
 
     @cached_property
     def typical(self) -> Floats:
-        """The median of each numeric column, and the code of the most frequent category of each other column.
+        """A typical value of each column: the most frequent category, or the training value at the median.
 
         Special values are left out.
         """
-        return StandIns.of(without_special(self.training.table, self.special), self.columns).values
+        table = without_special(self.training.table, self.special)
+        found = StandIns.of(table, self.columns)
+        middle = np.nanquantile(table, 0.5, axis=0, method="lower")
+        return np.where(found.is_category, found.values, middle)
 
 
 def all_conditions(classifier: FCCAClassifier) -> ThresholdTable:

@@ -12,7 +12,7 @@ from fcca.report._page_data import positions_in
 from fcca.report._report_input import Positions, ReportInput
 
 
-def sample(codes: Positions, n: int) -> Positions:
+def sample(codes: Positions, n: int, keep: Positions | None = None) -> Positions:
     """Draw at most ``n`` rows at random, stratified by class, and return their positions.
 
     The same arguments always give the same rows.
@@ -22,9 +22,14 @@ def sample(codes: Positions, n: int) -> Positions:
     codes : ndarray of shape (n_rows,)
         Class of each row, as an integer code.
     n : int
+    keep : ndarray of int, optional
+        Rows to draw in any case, if there are at most ``n``.
     """
     if len(codes) <= n:
         return np.arange(len(codes))
+    if keep is not None and 0 < len(keep) <= n:
+        others = np.setdiff1d(np.arange(len(codes)), keep)
+        return np.sort(np.concatenate([keep, others[sample(codes[others], n - len(keep))]]))
     exact = n * np.bincount(codes) / len(codes)
     share = np.floor(exact).astype(np.int64)
     # The remaining rows go to the classes with the largest fractions.

@@ -5,7 +5,7 @@ fcca.rates = (() => {
   const { data, chart, nKept, el, put, place, isThere, number, percent, shortened, state } = fcca;
   const RATES = [
     { key: "accuracy", name: "Accuracy", reference: true, who: "tree, ", says: () => "Share of rows where the tree predicts the correct label." },
-    { key: "fidelity", name: "Fidelity", who: "tree, ", says: () => "Share of rows where the tree and the black box agree." },
+    { key: "fidelity", name: "Agreement with the black box", term: "Fidelity", who: "tree, ", says: () => "Share of rows where the tree and the black box agree." },
     { key: "compression", name: "Compression",
       says: () => "Share of rows that repeat an earlier row once the kept thresholds are applied." },
     { key: "inconsistency", name: "Inconsistency",
@@ -50,7 +50,7 @@ fcca.rates = (() => {
     const { levels, name, key } = state.axis;
     const sides = SIDES.filter((side) => levels.some((level) => level[side.key]));
     const head = el("tr", {}, el("th", { scope: "col" }, name), key === "q" && el("th", { scope: "col" }, "Thresholds"),
-      RATES.map((each) => sides.map((side) => el("th", { scope: "col" }, each.name, el("small", {}, `${side.word.replace(" ", "-")} rows`)))));
+      RATES.map((each) => sides.map((side) => el("th", { scope: "col" }, each.term || each.name, el("small", {}, `${side.word.replace(" ", "-")} rows`)))));
     const now = (i) => (i === state.index ? { class: "lit", "aria-current": "true" } : {});
     const body = levels.map((level, i) => el("tr", now(i),
       el("th", { scope: "row" }, number(level.value)), key === "q" && el("td", {}, number(nKept(level))),

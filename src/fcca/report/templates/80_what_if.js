@@ -35,6 +35,8 @@ fcca.whatIf = (() => {
     put("what-if-tree-columns", data.form.columns.filter((column) => used.has(column)).map((column) => fields.get(column).box));
     put("what-if-others", others.map((column) => fields.get(column).box));
     place("what-if-more").hidden = !others.length;
+    place("what-if-none").hidden = used.size > 0;
+    if (!used.size) place("what-if-more").open = true;
     put("what-if-more-title", `${counted(others.length, "column")} that only the black box uses`);
   }
 
