@@ -247,6 +247,17 @@ class Draft:
         while (alone := len(self.rendered(data, nothing).encode())) > MOST_BYTES_WITHOUT_ROWS and most != 0:
             most = len(listed) // 2 if most is None else most // 2
             data, listed = self.data(most)
+        text, n_rows = self.with_rows(data, listed, alone, max_rows)
+        form = data["form"]
+        if 2 * n_rows < min(max_rows, len(inputs.training)) and form["n_asked"] < len(form["in_rows"]):
+            # The values that only the black box uses take too much room.
+            form = form | {"in_rows": form["columns"][: form["n_asked"]]}
+            text, _ = self.with_rows(data | {"form": form}, listed, alone, max_rows)
+        return text
+
+    def with_rows(self, data: dict[str, Any], listed: Positions, alone: int, max_rows: int) -> tuple[str, int]:
+        """Return the page with as many rows as fit, and their number. ``alone`` is the size of the page without rows."""
+        inputs = self.inputs
         codes = inputs.class_codes(inputs.training.y)
         named = self.disagreeing(data)
         chosen = sample(codes, max_rows, named)
@@ -257,7 +268,7 @@ class Draft:
             share = min(0.97 * max(0, MOST_BYTES - alone) / (size - alone), 0.95)
             kept = sample(codes[chosen], int(share * len(chosen)), np.flatnonzero(np.isin(chosen, named)))
             chosen, rows = chosen[kept], picked(rows, kept)
-        return text
+        return text, len(chosen)
 
     def disagreeing(self, data: dict[str, Any]) -> Positions:
         """Return the training rows that the page lists as the largest disagreements when it opens."""

@@ -116,13 +116,17 @@ def _form(
 ) -> dict[str, Any]:
     """Return the columns of the what-if form: first those of the trees, then those of the black box alone.
 
-    ``left_out`` says why the form does not show the black box; None if it does.
+    The rows hold the values of the columns ``in_rows``, of which the first ``n_asked`` are those of the trees. ``left_out``
+    says why the form does not show the black box; None if it does.
     """
     trees = [level["tree"] for axis in axes for level in axis["levels"]]
     asked = sorted({conditions[at]["column"] for tree in trees for at in tree["condition"] if at >= 0})
     used = {features.index(j) for j in black_box["columns"]} if isinstance(black_box, dict) else set()
+    columns = [*asked, *sorted(used - {*asked})]
     return {
-        "columns": [*asked, *sorted(used - {*asked})],
+        "columns": columns,
+        "in_rows": columns,
+        "n_asked": len(asked),
         "left_out": black_box if isinstance(black_box, str) else None,
     }
 

@@ -23,21 +23,21 @@ def sample(codes: Positions, n: int, keep: Positions | None = None) -> Positions
         Class of each row, as an integer code.
     n : int
     keep : ndarray of int, optional
-        Rows to draw in any case, if there are at most ``n``.
+        Rows to draw first.
     """
     if len(codes) <= n:
         return np.arange(len(codes))
-    if keep is not None and 0 < len(keep) <= n:
-        others = np.setdiff1d(np.arange(len(codes)), keep)
-        return np.sort(np.concatenate([keep, others[sample(codes[others], n - len(keep))]]))
+    keep = np.empty(0, dtype=np.int64) if keep is None else keep
     exact = n * np.bincount(codes) / len(codes)
     share = np.floor(exact).astype(np.int64)
     # The remaining rows go to the classes with the largest fractions.
     share[np.argsort(share - exact, kind="stable")[: n - share.sum()]] += 1
     random = np.random.default_rng(0)
-    chosen = [
-        random.choice(np.flatnonzero(codes == code), size=size, replace=False) for code, size in enumerate(share.tolist())
-    ]
+    chosen = []
+    for code, size in enumerate(share.tolist()):
+        first = keep[codes[keep] == code][:size]
+        others = np.setdiff1d(np.flatnonzero(codes == code), first)
+        chosen += [first, random.choice(others, size=size - len(first), replace=False)]
     return np.sort(np.concatenate(chosen)).astype(np.int64)
 
 
@@ -56,7 +56,8 @@ def picked(rows: dict[str, Any], which: Positions) -> dict[str, Any]:
 def rows_document(inputs: ReportInput, data: dict[str, Any], rows: Positions, listed: Positions) -> dict[str, Any]:
     """Return the data of the training rows that can be looked up on the page.
 
-    It holds their labels and predictions, their values in the columns of the what-if form, and their counterfactuals.
+    It holds their labels and predictions, and their counterfactuals. Their values are those of the columns
+    ``data["form"]["in_rows"]``.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def rows_document(inputs: ReportInput, data: dict[str, Any], rows: Positions, li
     listed : ndarray of int
         Result of :func:`listed_conditions`.
     """
-    columns = data["form"]["columns"]
+    columns = data["form"]["in_rows"]
     probability = inputs.probability(rows)
     training = inputs.training
     return {

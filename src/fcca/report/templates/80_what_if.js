@@ -51,7 +51,10 @@ fcca.whatIf = (() => {
   const typical = () => fill((column) => data.columns[column].typical, "typical values");
   function fromRow() {
     const i = rows && state.row !== null ? rows.index.get(state.row) : undefined;
-    if (i !== undefined) fill((column) => rows.value(i, column), `row ${state.row}`);
+    if (i === undefined) return;
+    const has = (column) => rows.columns.includes(column), n = data.form.columns.filter((column) => !has(column)).length;
+    fill((column) => (has(column) ? rows.value(i, column) : data.columns[column].typical),
+      `row ${state.row}${n ? `, with typical values in ${counted(n, "column")} that this page has no room for` : ""}`);
   }
 
   // Probabilities of the tree as in Python: half a row of every class is added to the training rows in the leaf.
