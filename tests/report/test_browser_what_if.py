@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -14,6 +15,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     VotingClassifier,
 )
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
@@ -27,7 +29,7 @@ from real_data import imported
 from special_tables import SPECIAL, people
 
 from .browser import PHONE
-from .fitted import breast_cancer, first_level, fitted
+from .fitted import breast_cancer, first_level, fitted, stumps
 from .test_browser_safety import axe
 from .test_page import read
 
@@ -299,7 +301,7 @@ def test_unseen_values_are_said(opened, mixed):
     assert "No training row has such a value of grade" in reader.text("what-if-unseen")
 
 
-def test_a_black_box_that_is_too_large_or_has_no_formula_is_left_out(opened, tmp_path, monkeypatch):
+def test_a_black_box_that_is_too_large_is_left_out(opened, tmp_path, monkeypatch):
     classifier, (X, _) = fitted("breast cancer")
     monkeypatch.setattr(_black_box, "MOST_CHARACTERS", 1000)
     path = written(tmp_path, classifier)
@@ -309,6 +311,15 @@ def test_a_black_box_that_is_too_large_or_has_no_formula_is_left_out(opened, tmp
     assert reader.part("what-if-black-box").count() == 0
     assert reader.text("what-if-tree") == classifier.predict(middle_row(X))[0]
     assert axe(reader) == []
+
+
+def test_a_black_box_without_a_formula_is_left_out():
+    X, y = breast_cancer()
+    model = CalibratedClassifierCV(FrozenEstimator(stumps().fit(X, y)))
+    data, _ = read(report.page(FCCAClassifier(FCCADiscretizer(model)).fit(X, y), Q=[0.7], n_thresholds=False))
+    assert data["form"]["left_out"] == _black_box.NO_FORMULA
+    asked = {line["column"] for line in data["conditions"]}
+    assert set(data["form"]["columns"]) <= asked
 
 
 def test_the_document_of_a_black_box_is_small_and_exact():

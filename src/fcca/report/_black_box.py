@@ -47,7 +47,7 @@ def black_box_document(inputs: ReportInput) -> dict[str, Any] | str:
         "fill": _stand_ins(model, inputs),
         **parts,
     }
-    return TOO_LARGE if len(json.dumps(document)) > MOST_CHARACTERS else document
+    return TOO_LARGE if len(json.dumps(document, separators=(",", ":"))) > MOST_CHARACTERS else document
 
 
 def used_columns(model: Model) -> list[int]:
