@@ -126,7 +126,7 @@ def test_everything_is_reached_by_the_tab_key_and_shows_that_it_is(opened, mixed
 
 def test_changes_are_announced(opened, cancer):
     reader = opened(cancer.path)
-    for name in ("said", "row-message", "map-said"):
+    for name in ("said", "row-message", "map-said", "what-if-said"):
         assert reader.part(name).get_attribute("aria-live") == "polite"
     assert reader.page.locator("main").count() == reader.page.locator("h1").count() == 1
 

@@ -254,6 +254,7 @@ def test_a_value_is_changed_by_keyboard_and_by_mouse(opened, mixed):
     by_keyboard = reader.page.evaluate(SHOWN)
     assert "1\xa0value changed" in reader.text("what-if-from")
     row = mixed.X.iloc[[7]].assign(income=0.25)
+    assert reader.part("what-if-said").text_content().startswith(f"Tree: {by_keyboard['tree']}, ")
     assert by_keyboard["tree"] == mixed.classifier.predict(row)[0]
     assert by_keyboard["black_box"] == mixed.classifier.discretizer_.predict_target(row)[0]
     purpose = reader.page.locator(f"[data-column='{form['purpose']}']")

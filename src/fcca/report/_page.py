@@ -64,7 +64,7 @@ def page(
     """Return the report of a fitted classifier as HTML.
 
     The reader of the page can choose with sliders how many thresholds the tree may use. A what-if form shows the predictions
-    for other values. It includes the black box if its data is smaller than 300 kB and the page can compute its probabilities.
+    for other values. It includes the black box if its data is below 300 kB and the page can compute its probabilities.
 
     Parameters
     ----------

@@ -85,6 +85,11 @@ fcca.whatIf = (() => {
       el("tbody", {}, codes.map((code) => el("tr", { "data-class": code }, el("th", { scope: "row" }, data.classes[code]),
         cell(found.tree.probabilities[code]), theirs && cell(theirs[code])))));
   }
+  // One sentence for screen readers.
+  function spoken(found) {
+    const of = ({ code, probabilities }) => `${data.classes[code]}${probabilities ? `, ${percent(probabilities[code])}` : ""}`;
+    return `Tree: ${of(found.tree)}.${found.blackBox ? ` Black box: ${of(found.blackBox)}.` : ""}`;
+  }
   // Values that no training row has: the black box may get a typical value instead.
   function unseen({ values }) {
     const names = [...values].filter(([column, value]) => {
@@ -118,6 +123,7 @@ fcca.whatIf = (() => {
     row.textContent = state.row === null ? "A looked-up row" : `Row ${state.row}`;
     row.disabled = state.row === null || !rows || !rows.index.has(state.row);
     put("what-if-from", `The form started from ${from}${changed ? `; ${counted(changed, "value")} changed` : ""}.`);
+    put("what-if-said", found ? spoken(found) : "A value is not a number.");
     if (!found) { put("what-if-answer", el("p", {}, "A value is not a number.")); return; }
     put("what-if-answer",
       el("dl", { class: "tiles" }, tile("Tree predicts", "what-if-tree", data.classes[found.tree.code]),
