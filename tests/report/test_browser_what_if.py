@@ -352,5 +352,5 @@ def test_the_form_of_a_tree_with_one_leaf_is_about_the_black_box(opened, tmp_pat
     classifier = expensive(X, y)
     reader = opened(written(tmp_path, classifier))
     assert len(first_level(reader.data())["tree"]["condition"]) == 1
-    assert "single leaf" in reader.text("what-if-answer")
+    assert "single leaf" in reader.text("what-if-path")
     assert reader.text("what-if-black-box") == classifier.discretizer_.predict_target(middle_row(X))[0]

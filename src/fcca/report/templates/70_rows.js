@@ -212,7 +212,7 @@ fcca.rows = (() => {
   function show(name) {
     state.setRow(String(name));
     document.getElementById("look-up").scrollIntoView();
-    input.focus({ preventScroll: true });
+    input.focus();
   }
   return { start, read, draw, match, path, nearestOther, has, show };
 })();

@@ -124,12 +124,13 @@ fcca.whatIf = (() => {
     row.disabled = state.row === null || !rows || !rows.index.has(state.row);
     put("what-if-from", `The form started from ${from}${changed ? `; ${counted(changed, "value")} changed` : ""}.`);
     put("what-if-said", found ? spoken(found) : "A value is not a number.");
-    if (!found) { put("what-if-answer", el("p", {}, "A value is not a number.")); return; }
+    if (!found) { put("what-if-answer", el("p", {}, "A value is not a number.")); put("what-if-path"); return; }
     put("what-if-answer",
       el("dl", { class: "tiles" }, tile("Tree predicts", "what-if-tree", data.classes[found.tree.code]),
         found.blackBox && tile("Black box predicts", "what-if-black-box", data.classes[found.blackBox.code],
           found.blackBox.code === found.tree.code ? "like the tree" : "unlike the tree")),
-      chances(found), unseen(found), el("h3", {}, "Path"), steps(found));
+      chances(found), unseen(found));
+    put("what-if-path", el("h3", {}, "Path"), steps(found));
     drawTree(found.path);
   }
   function drawTree(path) {
@@ -145,7 +146,7 @@ fcca.whatIf = (() => {
     if (state.row === null || !rows || !rows.index.has(state.row)) return;
     fromRow();
     document.getElementById("what-if").scrollIntoView();
-    (document.querySelector("form.what-if .field input, form.what-if .field select") || place("what-if-typical")).focus({ preventScroll: true });
+    (document.querySelector("form.what-if .field input, form.what-if .field select") || place("what-if-typical")).focus();
   }
   function redraw() {
     arrange();
