@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -149,6 +150,9 @@ def booster(name):
     return {
         "xgboost": lambda: imported("xgboost").XGBClassifier(n_estimators=20, max_depth=3),
         "lightgbm": lambda: imported("lightgbm").LGBMClassifier(n_estimators=20, num_leaves=7, verbose=-1),
+        "one against all": lambda: imported("lightgbm").LGBMClassifier(
+            objective="multiclassova", n_estimators=10, num_leaves=5, verbose=-1
+        ),
         "catboost": lambda: imported("catboost").CatBoostClassifier(
             iterations=20, depth=3, verbose=0, allow_writing_files=False
         ),
@@ -194,12 +198,14 @@ def test_every_family_is_computed_as_in_python(opened, tmp_path, family):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", ["gradient boosting", "forest", "histograms", "logistic", "xgboost", "lightgbm"])
+@pytest.mark.parametrize(
+    "family", ["gradient boosting", "forest", "histograms", "logistic", "xgboost", "lightgbm", "catboost", "one against all"]
+)
 def test_three_classes_are_computed_as_in_python(opened, tmp_path, family):
     X, y = load_iris(return_X_y=True, as_frame=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        classifier = FCCAClassifier(FCCADiscretizer(FAMILIES[family]())).fit(X, y)
+        classifier = FCCAClassifier(FCCADiscretizer(FAMILIES.get(family, partial(booster, family))())).fit(X, y)
         reader = opened(written(tmp_path, classifier))
         check_parity(reader, classifier, unusual_rows(classifier, X, 60), SINGLE.get(family, 1e-12))
 
