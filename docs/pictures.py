@@ -16,7 +16,7 @@ from fcca import FCCAClassifier, OptimalTreeClassifier
 from fcca.plots import TreeDisplay
 
 FOLDER = Path(__file__).parent / "_static"
-SCREEN = {"width": 1200, "height": 820}
+SCREEN = {"width": 1200, "height": 1040}
 
 
 def draw_tree() -> None:

@@ -9,15 +9,13 @@ from fcca import report
 from .browser import PHONE, said_path
 from .fitted import first_level, levels_of
 
-NAMES = {"q": "Q", "k": "k"}
-
 
 def described(data, index, key="q"):
     level = levels_of(data, key)[index]
     columns = len({data["conditions"][i]["column"] for i in level["kept"]})
     kept, found = f"{len(level['kept']):,}", f"{len(data['conditions']):,}"
     said = f"{kept} of {found}\xa0thresholds on {columns}\xa0column{'s' if columns != 1 else ''}"
-    return f"{NAMES[key]}\xa0=\xa0{level['value']:g}: {said}"
+    return said
 
 
 def fixed(x):
@@ -148,7 +146,9 @@ def test_any_address_opens_the_page(opened, cancer):
 
 def test_the_page_starts_at_the_classifiers_own_level(opened, mixed):
     reader = opened(mixed.path)
-    assert reader.level()["said"].startswith("Q\xa0=\xa00.5:")
+    data = reader.data()
+    assert reader.level()["slider"] == [level["value"] for level in levels_of(data)].index(0.5)
+    assert reader.text("exact-level").startswith("Q\xa0=\xa00.5 is selected: ")
     assert reader.fragment == ""
 
 
@@ -194,7 +194,7 @@ def test_figures_and_the_head_of_the_tree_are_on_the_first_screen(opened, cancer
 def test_no_column_is_cut_in_the_tree_where_its_name_fits_into_three_lines(opened, cancer, mixed):
     for report_ in (cancer, mixed):
         for viewport in ({"width": 1280, "height": 900}, PHONE):
-            cards = opened(report_.path, viewport=viewport).page.locator("svg.tree .card.inner .name")
+            cards = opened(report_.path, viewport=viewport).page.locator("[data-test=tree] svg.tree .card.inner .name")
             assert not [text for text in cards.all_text_contents() if "…" in text and "{" not in text]
 
 
@@ -202,9 +202,9 @@ def test_no_column_is_cut_in_the_tree_where_its_name_fits_into_three_lines(opene
 def test_no_share_is_cut_and_no_card_lies_on_another(opened, request, name):
     for viewport in ({"width": 1280, "height": 900}, {"width": 800, "height": 900}, PHONE):
         reader = opened(request.getfixturevalue(name).path, "#q=0", viewport=viewport)
-        texts = reader.page.locator("svg.tree .card text:not(.name)").all_text_contents()
+        texts = reader.page.locator("[data-test=tree] svg.tree .card text:not(.name)").all_text_contents()
         assert not [text for text in texts if text.endswith("…")]
-        boxes = reader.page.locator("svg.tree .card .body").evaluate_all(
+        boxes = reader.page.locator("[data-test=tree] svg.tree .card .body").evaluate_all(
             "all => all.map(each => { const b = each.getBBox(); return [b.x, b.y, b.x + b.width, b.y + b.height]; })"
         )
         for i, (left, top, right, bottom) in enumerate(boxes):
@@ -340,8 +340,8 @@ def test_a_tree_that_does_not_fit_is_laid_out_otherwise(opened, mixed):
     for width in (1280, 900, 360):
         reader.page.set_viewport_size({"width": width, "height": 800})
         reader.until(f"document.querySelector('svg.tree').getBoundingClientRect().width < {width}")
-        shapes[width] = reader.page.locator("svg.tree").get_attribute("class").split()[1]
-        fits = reader.page.locator("svg.tree .card").evaluate_all(
+        shapes[width] = reader.page.locator("[data-test=tree] svg.tree").get_attribute("class").split()[1]
+        fits = reader.page.locator("[data-test=tree] svg.tree .card").evaluate_all(
             "cards => cards.map(card => { const box = card.querySelector('.body').getBBox();"
             " return [...card.querySelectorAll('text')].every(t => t.getBBox().width <= box.width); })"
         )
@@ -352,7 +352,7 @@ def test_a_tree_that_does_not_fit_is_laid_out_otherwise(opened, mixed):
 
 def test_the_window_may_change_its_width(opened, cancer):
     reader = opened(cancer.path)
-    wide = reader.page.locator("svg.tree").bounding_box()["width"]
+    wide = reader.page.locator("[data-test=tree] svg.tree").bounding_box()["width"]
     reader.page.set_viewport_size(PHONE)
     reader.until("document.querySelector('svg.tree').getBoundingClientRect().width < 360")
     assert wide > 360

@@ -86,14 +86,14 @@ def test_a_tie_goes_to_the_first_class(opened, mixed):
 
 def test_the_path_is_marked_by_more_than_colour(opened, cancer):
     reader = opened(cancer.path, "#row=5")
-    lit = reader.page.locator("svg.tree .card.lit")
-    assert lit.count() == reader.page.locator("svg.tree .stop").count() == len(reader.row()["lit"])
-    assert reader.page.locator("svg.tree .link.lit").count() == lit.count() - 1
+    lit = reader.page.locator("[data-test=tree] svg.tree .card.lit")
+    assert lit.count() == reader.page.locator("[data-test=tree] svg.tree .stop").count() == len(reader.row()["lit"])
+    assert reader.page.locator("[data-test=tree] svg.tree .link.lit").count() == lit.count() - 1
 
     def width(selector):
         return reader.page.locator(selector).first.evaluate("link => parseFloat(getComputedStyle(link).strokeWidth)")
 
-    assert width("svg.tree .link.lit") > 2 * width("svg.tree .link:not(.lit)")
+    assert width("[data-test=tree] svg.tree .link.lit") > 2 * width("[data-test=tree] svg.tree .link:not(.lit)")
     reader.part("clear").click()
     assert lit.count() == 0
     assert "row" not in reader.fragment

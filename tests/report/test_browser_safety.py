@@ -86,7 +86,7 @@ def test_axe_finds_nothing_in_unusual_pages(opened, request, name):
 def test_everything_is_reached_by_the_tab_key_and_shows_that_it_is(opened, mixed):
     reader = opened(mixed.path, "#row=1021")
     reached, unseen = [], []
-    for _ in range(60):
+    for _ in range(120):
         reader.page.keyboard.press("Tab")
         name, outline = reader.page.evaluate(
             """() => {
@@ -101,27 +101,32 @@ def test_everything_is_reached_by_the_tab_key_and_shows_that_it_is(opened, mixed
         unseen += [] if outline else [name]
     wanted = [
         "skip",
-        "way-q",
-        "slider-q",
-        "slider-k",
         "tree",
         "row",
         "previous",
         "next",
         "random",
         "clear",
+        "change-values",
         "filter",
+        "what-if-typical",
+        "what-if-row",
+        "way-q",
+        "slider-q",
+        "slider-k",
         "sort-condition",
         "sort-count",
     ]
     assert [name for name in reached if name in wanted] == wanted
     assert any(name.startswith("mark") for name in reached)
+    assert reached.count("disagreement-row") == 10
+    assert "what-if-value" in reached
     assert unseen == []
 
 
 def test_changes_are_announced(opened, cancer):
     reader = opened(cancer.path)
-    for name in ("said", "row-message", "map-said"):
+    for name in ("said", "row-message", "map-said", "what-if-said"):
         assert reader.part(name).get_attribute("aria-live") == "polite"
     assert reader.page.locator("main").count() == reader.page.locator("h1").count() == 1
 

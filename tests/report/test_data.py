@@ -15,8 +15,9 @@ from fcca.constraints import Cost, Immutable
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
 from fcca.report import _levels
 from fcca.report._levels import certificate, numbers, shown_text
-from fcca.report._page_data import data_document, listed_conditions, picked, rows_document, sample
+from fcca.report._page_data import data_document, listed_conditions
 from fcca.report._report_input import checked_input
+from fcca.report._rows_data import picked, rows_document, sample
 from fcca.report._sliders import check_granularities, make_sliders
 from mixed_tables import loans
 

@@ -49,6 +49,13 @@ class Link:
         """
         return scores
 
+    def formula(self) -> dict[str, Any] | None:
+        """Return the link as JSON data, for programs in other languages.
+
+        ``kind`` names the function, and the other entries are its parameters. None if there is no short formula.
+        """
+        return None
+
     def certainty(self, score: Floats, boundary: float) -> Floats:
         """Compute the certainty of predictions, from 0.5 at the boundary to 1.
 
@@ -74,6 +81,10 @@ class Logistic(Link):
         """Return the probability of the second class for each score."""
         probability: Floats = expit(self.steepness * score)
         return probability
+
+    def formula(self) -> dict[str, Any] | None:
+        """Return the name and the steepness of the function."""
+        return {"kind": "logistic", "steepness": self.steepness}
 
     def certainty(self, score: Floats, boundary: float) -> Floats:
         """Compute the certainty of predictions, from 0.5 at the boundary to 1.
@@ -113,6 +124,10 @@ class NoProbability(Logistic):
         """Raise an UnsupportedModelError with the message ``reason``."""
         raise UnsupportedModelError(self.reason)
 
+    def formula(self) -> None:
+        """Return None, because the score does not determine the probabilities exactly."""
+        return None
+
 
 @dataclass(frozen=True)
 class Clipped(Link):
@@ -125,6 +140,10 @@ class Clipped(Link):
         """Return the probability of the second class."""
         probability: Floats = (np.clip(score, -1, 1) + 1.0) / 2.0
         return probability
+
+    def formula(self) -> dict[str, Any] | None:
+        """Return the name of the function."""
+        return {"kind": "clipped"}
 
 
 @dataclass(frozen=True)
@@ -140,6 +159,10 @@ class Softmax(Link):
         """Return the probabilities of all classes."""
         probabilities: Floats = softmax(self.steepness * scores, axis=1)
         return probabilities
+
+    def formula(self) -> dict[str, Any] | None:
+        """Return the name and the steepness of the function."""
+        return {"kind": "softmax", "steepness": self.steepness}
 
 
 @dataclass(frozen=True)
@@ -178,3 +201,7 @@ class Share(Link):
         """Return the probabilities of all classes."""
         shares: Floats = scores / scores.sum(axis=1, keepdims=True)
         return shares
+
+    def formula(self) -> dict[str, Any] | None:
+        """Return the name of the function and whether a single score belongs to the first class."""
+        return {"kind": "share", "of_first": self.of_first}

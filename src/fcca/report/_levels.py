@@ -56,6 +56,10 @@ class Level:
     quality: Quality
     is_own: bool
 
+    def mask(self, inputs: ReportInput) -> NDArray[np.bool_]:
+        """Return a mask of these thresholds among ``inputs.conditions``."""
+        return np.isin(np.arange(len(inputs.conditions)), self.kept)
+
 
 class Levels:
     """Fits one tree for each set of thresholds that a slider can select.

@@ -24,10 +24,12 @@ from numpy.typing import ArrayLike
 
 from fcca.classifier import FCCAClassifier
 from fcca.exceptions import InvalidInputError
+from fcca.report._black_box import black_box_document
 from fcca.report._choices import check_numbers
 from fcca.report._levels import tried_settings
-from fcca.report._page_data import data_document, listed_conditions, picked, rows_document, sample
+from fcca.report._page_data import data_document, listed_conditions
 from fcca.report._report_input import Positions, ReportInput, all_conditions, check_classifier, checked_input
+from fcca.report._rows_data import picked, rows_document, sample
 from fcca.report._sliders import Progress, Slider, check_granularities, make_sliders
 from fcca.utils import atomic_outputs, is_number, whole_number
 
@@ -61,7 +63,8 @@ def page(
 ) -> str:
     """Return the report of a fitted classifier as HTML.
 
-    The reader of the page can choose with sliders how many thresholds the tree may use.
+    The reader of the page can choose with sliders how many thresholds the tree may use. A what-if form shows the predictions
+    for other values. It includes the black box if its data is below 300 kB and the page can compute its probabilities.
 
     Parameters
     ----------
@@ -117,7 +120,9 @@ def page(
     sliders, first, level_notes = make_sliders(inputs, granularities, numbers, time_limit, progress)
     if given_advice is None:
         given_advice = tried_settings(inputs)
-    draft = Draft(inputs, sliders, first, title, given_facts, [*given_notes, *level_notes], given_advice)
+    draft = Draft(
+        inputs, sliders, first, title, given_facts, [*given_notes, *level_notes], given_advice, black_box_document(inputs)
+    )
     return draft.fitting(int(max_rows))
 
 
@@ -218,6 +223,8 @@ class Draft:
     first : int
         Index of the slider that is active when the page opens.
     title, facts, notes, advice : as in page
+    black_box : dict or str
+        Result of :func:`black_box_document`.
     """
 
     inputs: ReportInput
@@ -227,6 +234,7 @@ class Draft:
     facts: Sequence[tuple[str, str]]
     notes: Sequence[str]
     advice: Sequence[str]
+    black_box: dict[str, Any] | str
 
     def fitting(self, max_rows: int) -> str:
         """Return the page with at most ``max_rows`` rows.
@@ -240,16 +248,35 @@ class Draft:
         while (alone := len(self.rendered(data, nothing).encode())) > MOST_BYTES_WITHOUT_ROWS and most != 0:
             most = len(listed) // 2 if most is None else most // 2
             data, listed = self.data(most)
+        text, n_rows = self.with_rows(data, listed, alone, max_rows)
+        form = data["form"]
+        if 2 * n_rows < min(max_rows, len(inputs.training)) and form["n_asked"] < len(form["in_rows"]):
+            # The values that only the black box uses take too much room.
+            form = form | {"in_rows": form["columns"][: form["n_asked"]]}
+            text, _ = self.with_rows(data | {"form": form}, listed, alone, max_rows)
+        return text
+
+    def with_rows(self, data: dict[str, Any], listed: Positions, alone: int, max_rows: int) -> tuple[str, int]:
+        """Return the page with as many rows as fit, and their number. ``alone`` is the size of the page without rows."""
+        inputs = self.inputs
         codes = inputs.class_codes(inputs.training.y)
-        chosen = sample(codes, max_rows)
+        named = self.disagreeing(data)
+        chosen = sample(codes, max_rows, named)
         if all(isinstance(name, int) for name in inputs.names):  # sort rows by number for the look-up
             chosen = chosen[np.argsort([inputs.names[at] for at in chosen.tolist()], kind="stable")]
         rows = rows_document(inputs, data, chosen, listed)
         while (size := len((text := self.rendered(data, rows)).encode())) > MOST_BYTES and len(chosen):
             share = min(0.97 * max(0, MOST_BYTES - alone) / (size - alone), 0.95)
-            kept = sample(codes[chosen], int(share * len(chosen)))
+            kept = sample(codes[chosen], int(share * len(chosen)), np.flatnonzero(np.isin(chosen, named)))
             chosen, rows = chosen[kept], picked(rows, kept)
-        return text
+        return text, len(chosen)
+
+    def disagreeing(self, data: dict[str, Any]) -> Positions:
+        """Return the training rows that the page lists as the largest disagreements when it opens."""
+        axis = data["axes"][data["axis"]]
+        position = {name: at for at, name in enumerate(self.inputs.names)}
+        found = axis["levels"][axis["start"]]["disagreements"] or []
+        return np.array([position[each["row"]] for each in found], dtype=np.int64)
 
     def data(self, most_conditions: int | None) -> tuple[dict[str, Any], Positions]:
         """Return the data of the page without its rows, and the listed conditions.
@@ -274,6 +301,7 @@ class Draft:
             facts=self.facts,
             notes=notes,
             advice=self.advice,
+            black_box=self.black_box,
         )
         return document, listed
 
@@ -296,14 +324,15 @@ class Draft:
             looked_up = f"{shown:,} of the {total:,} training rows can be looked up here{how}."
             notes = [*notes, f"{looked_up} Counts, rates and trees use all rows."]
         lookup = {"total": total, "shown": shown, "sampled": shown < total, "named": self.inputs.are_named}
-        return rendered(data | {"notes": notes, "rows": lookup}, rows)
+        black_box = self.black_box if isinstance(self.black_box, dict) else None
+        return rendered(data | {"notes": notes, "rows": lookup}, rows, black_box)
 
 
 # --- HTML ---------------------------------------------------------------------------------------------------------------
 
 
-def rendered(data: dict[str, Any], rows: dict[str, Any]) -> str:
-    """Fill the HTML template with the data of the page and of its rows."""
+def rendered(data: dict[str, Any], rows: dict[str, Any], black_box: dict[str, Any] | None) -> str:
+    """Fill the HTML template with the data of the page, of its rows and of the black box."""
     from markupsafe import Markup
 
     template, styles, scripts = _template()
@@ -312,6 +341,7 @@ def rendered(data: dict[str, Any], rows: dict[str, Any]) -> str:
         data=data,
         data_json=Markup(safe_json(data)),
         rows_base64=compressed(rows),
+        black_box_base64=compressed(black_box),
         csp=policy,
         styles=[Markup(text) for text in styles],
         scripts=[Markup(text) for text in scripts],

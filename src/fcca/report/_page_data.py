@@ -1,7 +1,4 @@
-"""Data of the report as two JSON documents.
-
-One is for the page, the other for the training rows that can be looked up on it.
-"""
+"""Data of the report as a JSON document, without the rows that can be looked up."""
 
 from __future__ import annotations
 
@@ -16,6 +13,7 @@ from numpy.typing import NDArray
 from fcca.conditions import negation_in_words
 from fcca.discretizers import problem_of
 from fcca.metrics import fidelity
+from fcca.report._errors import disagreements, judged_leaves
 from fcca.report._levels import (
     Level,
     certificate,
@@ -32,9 +30,12 @@ from fcca.selection import NUMBERS_OF_THRESHOLDS
 from fcca.thresholds import ThresholdTable
 from fcca.utils import printable
 
-VERSION = 2
+VERSION = 3
+Floats = NDArray[np.float64]
 CLASSES_SHOWN = 8
 LONGEST_EXAMPLE = 60
+# Below this share of the range, the middle half of the values gets an axis by rank.
+LEAST_MIDDLE = 0.1
 STATUS_WORDS = {
     "optimal": "proven cheapest",
     "feasible": "not proven in time",
@@ -54,6 +55,7 @@ def data_document(
     facts: Sequence[tuple[str, str]] = (),
     notes: Sequence[str] = (),
     advice: Sequence[str] = (),
+    black_box: dict[str, Any] | str | None = None,
 ) -> dict[str, Any]:
     """Return the data of the page as a JSON document, without the rows.
 
@@ -69,10 +71,15 @@ def data_document(
     listed : ndarray of int
         Result of :func:`listed_conditions`.
     title, facts, notes, advice : as in page
+    black_box : dict or str, optional
+        Result of :func:`black_box_document`.
     """
     from fcca import __version__
 
     conditions = inputs.conditions
+    features, axes = columns_of(conditions, listed).tolist(), [_slider(inputs, slider, listed) for slider in sliders]
+    features += sorted({*(black_box["columns"] if isinstance(black_box, dict) else ())} - {*features})
+    lines = _conditions(conditions, listed, inputs.training.table)
     name = model_name(inputs.discretizer.estimator_)
     given = [(safe_text(title), safe_text(text)) for title, text in facts]
     titles = {title for title, _ in given}
@@ -82,9 +89,9 @@ def data_document(
         "made": {"fcca": __version__, "date": date.today().isoformat()},
         "facts": [list(fact) for fact in (*given, *(fact for fact in _facts(inputs, name) if fact[0] not in titles))],
         "notes": [safe_text(note) for note in (*notes, *inputs.notes, *_notes(inputs))],
-        "columns": [_column(inputs, int(j)) for j in columns_of(conditions, listed)],
+        "columns": [_column(inputs, j) for j in features],
         "classes": [safe_text(label) for label in inputs.classes],
-        "conditions": _conditions(conditions, listed),
+        "conditions": lines,
         "n_conditions": len(conditions),
         "n_counterfactuals": numbers([_n_proven(inputs)])[0],
         "fit_to": inputs.classifier.fit_to_,
@@ -97,8 +104,30 @@ def data_document(
         "quality": _quality(inputs),
         "advice": [safe_text(line) for line in advice],
         "change": _change(inputs),
-        "axes": [_slider(inputs, slider, listed) for slider in sliders],
+        "axes": axes,
         "axis": first,
+        "form": _form(features, lines, axes, black_box),
+        "tree_classes": inputs.class_codes(inputs.classifier.tree_.classes_).tolist(),
+    }
+
+
+def _form(
+    features: list[int], conditions: list[dict[str, Any]], axes: list[dict[str, Any]], black_box: dict[str, Any] | str | None
+) -> dict[str, Any]:
+    """Return the columns of the what-if form: first those of the trees, then those of the black box alone.
+
+    The rows hold the values of the columns ``in_rows``, of which the first ``n_asked`` are those of the trees. ``left_out``
+    says why the form does not show the black box; None if it does.
+    """
+    trees = [level["tree"] for axis in axes for level in axis["levels"]]
+    asked = sorted({conditions[at]["column"] for tree in trees for at in tree["condition"] if at >= 0})
+    used = {features.index(j) for j in black_box["columns"]} if isinstance(black_box, dict) else set()
+    columns = [*asked, *sorted(used - {*asked})]
+    return {
+        "columns": columns,
+        "in_rows": columns,
+        "n_asked": len(asked),
+        "left_out": black_box if isinstance(black_box, str) else None,
     }
 
 
@@ -126,13 +155,17 @@ def _slider(inputs: ReportInput, slider: Slider, listed: Positions) -> dict[str,
 def _level(inputs: ReportInput, level: Level, listed: Positions) -> dict[str, Any]:
     codes = inputs.class_codes(level.tree.classes_)
     return {
-        "kept": _positions_in(listed, level.kept).tolist(),
+        "kept": positions_in(listed, level.kept).tolist(),
         "n_kept": len(level.kept),
         "training": level.training,
         "held_out": level.held_out,
         "quality": quality_document(level.quality),
         "is_own": level.is_own,
         "tree": tree_document(level, inputs.conditions, listed, codes, len(inputs.classes)),
+        "judged": judged_leaves(inputs, level),
+        "disagreements": disagreements(
+            inputs, level, {j: at for at, j in enumerate(columns_of(inputs.conditions, listed).tolist())}
+        ),
         "certificate": certificate(level.tree, inputs.classifier.fit_to_),
     }
 
@@ -175,7 +208,7 @@ def columns_of(conditions: ThresholdTable, listed: Positions) -> NDArray[np.int3
     return columns
 
 
-def _positions_in(listed: Positions, conditions: Positions) -> Positions:
+def positions_in(listed: Positions, conditions: Positions) -> Positions:
     """Convert positions among all conditions to positions in ``listed``.
 
     Conditions that are not listed are left out.
@@ -209,10 +242,32 @@ def _column(inputs: ReportInput, j: int) -> dict[str, Any]:
         "missing": column is not None and column.missing,
         "low": low,
         "high": high,
+        "feature": j,
+        "typical": numbers([inputs.typical[j]])[0],
+        "special": numbers(inputs.special.get(j, ())),
+        "quartiles": numbers(np.quantile(present, (0.25, 0.5, 0.75))) if _is_skewed(inputs, j, present) else None,
     }
 
 
-def _conditions(table: ThresholdTable, listed: Positions) -> list[dict[str, Any]]:
+def _is_skewed(inputs: ReportInput, j: int, present: Floats) -> bool:
+    """Return True if the middle half of the ordinary values covers a small part of their range."""
+    ordinary = present[~np.isin(present, inputs.special.get(j, ()))]
+    if len(ordinary) == 0:
+        return False
+    low, first, third, high = np.quantile(ordinary, (0, 0.25, 0.75, 1))
+    return bool(third - first < LEAST_MIDDLE * (high - low))
+
+
+def _rank(values: Floats, threshold: float, kind: str) -> float | None:
+    """Return the share of the values up to a threshold, or up to the middle of the rows with a special value."""
+    present = values[~np.isnan(values)]
+    if kind not in ("cut", "special") or len(present) == 0:
+        return None
+    below = present <= threshold if kind == "cut" else present < threshold
+    return round(float(below.mean() + (0 if kind == "cut" else (present == threshold).mean() / 2)), 4)
+
+
+def _conditions(table: ThresholdTable, listed: Positions, X: Floats) -> list[dict[str, Any]]:
     position = {int(j): at for at, j in enumerate(columns_of(table, listed))}
     count, threshold, names = numbers(table.count), numbers(table.threshold), table.names()
     in_words = table.kinds_in_words.tolist()
@@ -228,6 +283,7 @@ def _conditions(table: ThresholdTable, listed: Positions) -> list[dict[str, Any]
                 "column": position[j],
                 "kind": kind,
                 "threshold": threshold[at],
+                "rank": _rank(X[:, j], float(table.threshold[at]), kind),
                 "codes": None if codes is None else list(codes),
                 "text": shown_text(names[at]),
                 "negation": shown_text(negation),
@@ -329,127 +385,3 @@ def _notes(inputs: ReportInput) -> list[str]:
         name = type(inputs.discretizer).__name__
         notes.append(f"{name} does not compute counterfactuals and has no granularity Q. Its counts are importances.")
     return notes
-
-
-# --- rows ---------------------------------------------------------------------------------------------------------------
-
-
-def sample(codes: Positions, n: int) -> Positions:
-    """Draw at most ``n`` rows at random, stratified by class, and return their positions.
-
-    The same arguments always give the same rows.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows,)
-        Class of each row, as an integer code.
-    n : int
-    """
-    if len(codes) <= n:
-        return np.arange(len(codes))
-    exact = n * np.bincount(codes) / len(codes)
-    share = np.floor(exact).astype(np.int64)
-    # The remaining rows go to the classes with the largest fractions.
-    share[np.argsort(share - exact, kind="stable")[: n - share.sum()]] += 1
-    random = np.random.default_rng(0)
-    chosen = [
-        random.choice(np.flatnonzero(codes == code), size=size, replace=False) for code, size in enumerate(share.tolist())
-    ]
-    return np.sort(np.concatenate(chosen)).astype(np.int64)
-
-
-def picked(rows: dict[str, Any], which: Positions) -> dict[str, Any]:
-    """Reduce the result of :func:`rows_document` to the rows at the positions ``which``."""
-
-    def some(values: list[Any]) -> list[Any]:
-        return [values[at] for at in which.tolist()]
-
-    return {
-        name: values if name == "columns" else [some(column) for column in values] if name == "values" else some(values)
-        for name, values in rows.items()
-    }
-
-
-def rows_document(inputs: ReportInput, data: dict[str, Any], rows: Positions, listed: Positions) -> dict[str, Any]:
-    """Return the data of the training rows that can be looked up on the page.
-
-    It holds their labels and predictions, their values in the columns that the trees use, and their counterfactuals.
-
-    Parameters
-    ----------
-    inputs : ReportInput
-    data : dict
-        Result of :func:`data_document`.
-    rows : ndarray of int
-        Positions of the training rows.
-    listed : ndarray of int
-        Result of :func:`listed_conditions`.
-    """
-    columns = sorted(
-        {
-            data["conditions"][condition]["column"]
-            for axis in data["axes"]
-            for level in axis["levels"]
-            for condition in level["tree"]["condition"]
-            if condition >= 0
-        }
-    )
-    feature = columns_of(inputs.conditions, listed)
-    probability = inputs.probability(rows)
-    training = inputs.training
-    return {
-        "number": [inputs.names[row] for row in rows.tolist()],
-        "label": inputs.class_codes(training.y[rows]).tolist(),
-        "target": inputs.class_codes(training.predictions[rows]).tolist(),
-        "probability": [None] * len(rows) if probability is None else [round(p, 4) for p in probability.tolist()],
-        "columns": columns,
-        "values": [numbers(training.table[rows, feature[j]]) for j in columns],
-        "answer": _counterfactuals(inputs, rows, listed),
-    }
-
-
-def _counterfactuals(inputs: ReportInput, rows: Positions, listed: Positions) -> list[dict[str, Any] | None]:
-    found = inputs.counterfactuals
-    documents: list[dict[str, Any] | None] = [None] * len(rows)
-    if found is None:
-        return documents
-    points = inputs.point_of_row[rows]
-    searched = np.flatnonzero(points >= 0)
-    some = found.take(points[searched])
-    crossed = _crossed(inputs, some.rows, listed)
-    known = inputs.class_codes(found.classes)
-    # XGBoost predicts 1 for True, but the page has one name per class.
-    names = {label: str(inputs.classes[code]) for label, code in zip(found.classes.tolist(), known.tolist(), strict=True)}
-    reached = ~some.is_status("infeasible", "unknown")
-    to = np.where(reached, known[some.target_code], -1).tolist()
-    cost, bound = _short(some.cost), _short(some.bound)
-    for i, (at, status, sentence) in enumerate(
-        zip(searched.tolist(), some.status.tolist(), some.sentences(names, subject="This row"), strict=True)
-    ):
-        documents[at] = {
-            "status": status,
-            "to": to[i] if to[i] >= 0 else None,
-            "sentence": sentence,
-            "cost": cost[i],
-            "bound": bound[i],
-            "crossed": crossed[i],
-        }
-    return documents
-
-
-def _short(values: NDArray[np.float64]) -> list[float | int | None]:
-    """Round numbers to six significant digits, for JSON."""
-    return numbers([float(f"{x:.6g}") for x in values.tolist()])
-
-
-def _crossed(inputs: ReportInput, rows: Positions, listed: Positions) -> list[list[int]]:
-    """Return for each row the listed conditions that its counterfactual crosses.
-
-    ``rows`` are positions in the table given to ``fit``. The results are positions in ``listed``.
-    """
-    row, condition = inputs.discretizer.crossings()
-    row, condition = row[np.isin(condition, listed)], _positions_in(listed, condition)
-    order = np.lexsort((condition, row))
-    row, condition = row[order], condition[order]
-    begin, end = np.searchsorted(row, rows), np.searchsorted(row, rows, side="right")
-    return [condition[first:last].tolist() for first, last in zip(begin.tolist(), end.tolist(), strict=True)]

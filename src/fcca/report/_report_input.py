@@ -19,7 +19,16 @@ from fcca.discretizers import EncodedRows
 from fcca.exceptions import InvalidInputError, UnknownValuesWarning
 from fcca.models import DecidedAt, TableCoder
 from fcca.quality import Comparison, LabelledRows
-from fcca.tables import Columns, PowerOfTwoScaler, SoftLabels, heaviest_label
+from fcca.tables import (
+    Columns,
+    PowerOfTwoScaler,
+    SoftLabels,
+    Special,
+    StandIns,
+    heaviest_label,
+    special_by_column,
+    without_special,
+)
 from fcca.thresholds import ThresholdTable
 from fcca.utils import printable, type_in_words
 
@@ -161,20 +170,47 @@ class ReportInput:
             points[at] = np.arange(len(at))
         return points
 
+    @cached_property
+    def probabilities(self) -> Floats | None:
+        """Class probabilities of the black box for the training rows, one column per class in ``classes``.
+
+        None if the black box has no ``predict_proba``.
+        """
+        estimator = self.discretizer.estimator_
+        if not hasattr(estimator, "predict_proba"):
+            return None
+        given = self.discretizer.as_black_box_takes(self.training.table)
+        found = np.zeros((len(self.training), len(self.classes)))
+        found[:, self.class_codes(np.asarray(estimator.classes_))] = estimator.predict_proba(given)
+        return found
+
     def probability(self, rows: Positions) -> Floats | None:
         """Return the probability that the black box gives to its prediction, for some training rows.
 
         ``rows`` are the positions of the rows. Return None if the black box has no ``predict_proba``.
         """
-        estimator = self.discretizer.estimator_
-        if not hasattr(estimator, "predict_proba") or len(rows) == 0:
+        if self.probabilities is None:
             return None
-        given = self.discretizer.as_black_box_takes(self.training.table[rows])
-        share = np.asarray(estimator.predict_proba(given), dtype=np.float64)
-        known = {label: code for code, label in enumerate(np.asarray(estimator.classes_).tolist())}
-        predicted = np.array([known[label] for label in self.training.predictions[rows].tolist()])
-        of_prediction: Floats = share[np.arange(len(rows)), predicted]
+        of_prediction: Floats = self.probabilities[rows, self.class_codes(self.training.predictions[rows])]
         return of_prediction
+
+    @cached_property
+    def special(self) -> Special:
+        """Special values of numeric columns, by the position of the column."""
+        names, n = list(self.conditions.feature_names), self.training.table.shape[1]
+        is_number = [True] * n if self.columns is None else (~self.columns.is_category).tolist()
+        return special_by_column(getattr(self.discretizer, "special_values", None), names, is_number)
+
+    @cached_property
+    def typical(self) -> Floats:
+        """A typical value of each column: the most frequent category, or the training value at the median.
+
+        Special values are left out.
+        """
+        table = without_special(self.training.table, self.special)
+        found = StandIns.of(table, self.columns)
+        middle = np.nanquantile(table, 0.5, axis=0, method="lower")
+        return np.where(found.is_category, found.values, middle)
 
 
 def all_conditions(classifier: FCCAClassifier) -> ThresholdTable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -73,6 +74,10 @@ class OneAgainstRest(Link):
         """Return the probabilities of all classes."""
         probabilities: Floats = expit(self.steepness * scores)
         return probabilities
+
+    def formula(self) -> dict[str, Any] | None:
+        """Return the name and the steepness of the function."""
+        return {"kind": "each", "steepness": self.steepness}
 
 
 @dataclass(frozen=True)

@@ -142,11 +142,14 @@ const fcca = (() => {
     return kind === "category" && categories ? categories[value] : number(value);
   }
 
-  async function readRows() {
-    const text = JSON.parse(document.getElementById("rows").textContent);
-    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  // The content of a compressed script element.
+  async function unpack(id) {
+    const bytes = Uint8Array.from(atob(JSON.parse(document.getElementById(id).textContent)), (letter) => letter.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-    const rows = JSON.parse(await new Response(stream).text());
+    return JSON.parse(await new Response(stream).text());
+  }
+  async function readRows() {
+    const rows = await unpack("rows");
     rows.index = new Map(rows.number.map((name, i) => [String(name), i]));
     const position = new Map(rows.columns.map((column, k) => [column, k]));
     rows.value = (i, column) => rows.values[position.get(column)][i];
@@ -156,6 +159,6 @@ const fcca = (() => {
 
   return {
     data, nFound, nKept, hasChanges, el, svg, place, put, tile, isThere, number, count, percent, counted, NBSP, sum, heaviest, holds,
-    share, FEW, isFew, inRows, purity, shortened, isLeaf, said, sayPath, leaves, saidValue, readRows,
+    share, FEW, isFew, inRows, purity, shortened, isLeaf, said, sayPath, leaves, saidValue, walk, unpack, readRows,
   };
 })();

@@ -10,12 +10,17 @@ fcca.state = (() => {
   const state = { axis: axes[data.axis], row: null };
 
   const level = (axis = state.axis) => axis.levels[axis.index];
-  const called = (each = level(), axis = state.axis) => `${axis.name}${NBSP}=${NBSP}${number(each.value)}`;
+  // The name of a level: plain, and exact with Q or k. The finest detail has the largest number.
+  const exact = (each = level(), axis = state.axis) => `${axis.name}${NBSP}=${NBSP}${number(each.value)}`;
+  function called(each = level(), axis = state.axis) {
+    const { length } = axis.levels;
+    return axis.key === "k" ? counted(each.value, "threshold") : `detail${NBSP}${length - axis.levels.indexOf(each)} of${NBSP}${length}`;
+  }
   const columnsOf = (each) => new Set(each.kept.map((id) => data.conditions[id].column)).size;
 
   function describe(axis = state.axis) {
     const each = level(axis);
-    return `${called(each, axis)}: ${number(nKept(each))} of ${counted(nFound, "threshold")} on ${counted(columnsOf(each), "column")}`;
+    return `${number(nKept(each))} of ${counted(nFound, "threshold")} on ${counted(columnsOf(each), "column")}`;
   }
 
   function writeAddress() {
@@ -53,6 +58,6 @@ fcca.state = (() => {
     return true;
   }
 
-  return { listeners, axes, level, called, describe, columnsOf, setLevel, setRow, readAddress, get row() { return state.row; },
+  return { listeners, axes, level, called, exact, describe, columnsOf, setLevel, setRow, readAddress, get row() { return state.row; },
     get axis() { return state.axis; }, get index() { return state.axis.index; } };
 })();

@@ -3,11 +3,11 @@
 fcca.sliders = (() => {
   const { el, number, state } = fcca;
 
-  // All sliders run from few thresholds on the left to many on the right, so the values of Q descend.
+  // All sliders run from few thresholds on the left to many on the right, so the values of Q descend. Ticks are numbers of thresholds.
   const placed = (axis, i) => (axis.key === "q" ? axis.levels.length - 1 - i : i);
 
   function ticks(axis, box) {
-    const names = axis.levels.map((each) => number(each.value)), last = names.length - 1;
+    const names = axis.levels.map((each) => number(fcca.nKept(each))), last = names.length - 1;
     // As many labels as fit on a phone.
     const every = Math.ceil(fcca.sum(names.map((name) => 6 + 7 * name.length)) / 300);
     names.forEach((name, i) => {

@@ -76,13 +76,13 @@ fcca.tree = (() => {
     return order.map(([part, code]) => `${data.classes[code]} ${percent(part / total)}`).join(", ");
   }
 
-  function card(tree, node, box, onPath) {
+  function card(tree, node, box, onPath, key) {
     const leaf = isLeaf(tree, node), weight = tree.weight[node], code = heaviest(weight), inside = box.w - 24;
     const title = leaf ? data.classes[code] : data.conditions[tree.condition[node]].text, lines = titleOf(tree, node, box.w);
     const part = percent(share(tree, node)), rows = leaf ? inRows(tree, node) : counted(tree.rows[node], "row");
     const few = leaf && isFew(tree, node), x = box.x + 12, y = box.y + 23 + LINE * (lines.length - 1), end = box.x + box.w - 12;
     const group = svg("g", {
-      class: `card ${leaf ? "leaf" : "inner"}${onPath ? " lit" : ""}`, "data-node": node, "data-test": "node",
+      class: `card ${leaf ? "leaf" : "inner"}${onPath ? " lit" : ""}`, "data-node": node, "data-test": key === "tree" ? "node" : `${key}-node`,
     }, svg("title", {}, `${title}${leaf ? "" : "?"}\n${rows}: ${distribution(weight)}`));
     group.append(svg("rect", { class: "body", x: box.x, y: box.y, width: box.w, height: box.h, rx: leaf ? 14 : 6 }));
     if (leaf) group.append(...patch(code, x, box.y + 12, 12));
@@ -108,7 +108,8 @@ fcca.tree = (() => {
     return full.endsWith(" or missing") && data.conditions[tree.condition[link.node]].kind === "cut" ? "no, or missing" : "no";
   }
 
-  function diagram(tree, width, path) {
+  // A page may have several diagrams, each with its own key.
+  function diagram(tree, width, path, key = "tree") {
     const plan = fcca.layout(tree, width, (node, room) => titleOf(tree, node, room).length);
     const lit = new Set(path ? [...path.steps.map((step) => step.node), path.leaf] : []);
     const picture = svg("svg", {
@@ -117,18 +118,18 @@ fcca.tree = (() => {
         `Decision tree with ${counted(plan.boxes.length, "node")}; the rules below are the same tree as text`,
     });
     picture.append(svg("defs", {},
-      svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 3, markerHeight: 3, orient: "auto" },
+      svg("marker", { id: `arrow-${key}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 3, markerHeight: 3, orient: "auto" },
         svg("path", { class: "head", d: "M0,0L8,4L0,8Z" }))));
     const isLit = (link) => lit.has(link.node) && lit.has(link.child);
     for (const link of [...plan.links].sort((a, b) => isLit(a) - isLit(b))) {
-      picture.append(svg("path", { class: `link${isLit(link) ? " lit" : ""}`, d: link.line, "marker-end": isLit(link) ? "url(#arrow)" : null }));
+      picture.append(svg("path", { class: `link${isLit(link) ? " lit" : ""}`, d: link.line, "marker-end": isLit(link) ? `url(#arrow-${key})` : null }));
     }
     for (const link of plan.links) {
       const full = said(tree, link), words = branch(tree, link, full), { x, y, anchor, width: room } = link.label;
       picture.append(svg("text", { class: `branch${isLit(link) ? " lit" : ""}`, x, y, "text-anchor": anchor },
         svg("title", {}, full), cut(words, room, "600 12px")));
     }
-    plan.boxes.forEach((box, node) => picture.append(card(tree, node, box, lit.has(node))));
+    plan.boxes.forEach((box, node) => picture.append(card(tree, node, box, lit.has(node), key)));
     return picture;
   }
 
@@ -160,7 +161,7 @@ fcca.tree = (() => {
     box.replaceChildren(diagram(tree, Math.max(260, width), path));
     rules(tree, path);
     sayMore(box);
-    put("tree-caption", `${counted(certificate.leaves, "leaf", "leaves")}, depth ${number(certificate.depth)}, at ${state.called()}. `,
+    put("tree-caption", `${counted(certificate.leaves, "leaf", "leaves")}, depth ${number(certificate.depth)}, on ${counted(fcca.nKept(state.level()), "threshold")}. `,
       tree.condition[0] < 0 ? "No split is worth the cost of a leaf at this level: every row gets the same prediction. "
         : "Rows that meet the condition on a card follow the “yes” branch. Counts are numbers of training rows. ",
       leaves(tree).some(({ leaf }) => isFew(tree, leaf)) && `“Few rows” marks leaves with fewer than ${FEW} training rows: their shares are uncertain. `,
@@ -169,5 +170,5 @@ fcca.tree = (() => {
   // Set a fixed width for printing.
   const force = (width) => { forced = width; };
 
-  return { draw, legend, force };
+  return { draw, diagram, patch, legend, force };
 })();

@@ -5,7 +5,7 @@ fcca.rates = (() => {
   const { data, chart, nKept, el, put, place, isThere, number, percent, shortened, state } = fcca;
   const RATES = [
     { key: "accuracy", name: "Accuracy", reference: true, who: "tree, ", says: () => "Share of rows where the tree predicts the correct label." },
-    { key: "fidelity", name: "Fidelity", who: "tree, ", says: () => "Share of rows where the tree and the black box agree." },
+    { key: "fidelity", name: "Agreement with the black box", term: "Fidelity", who: "tree, ", says: () => "Share of rows where the tree and the black box agree." },
     { key: "compression", name: "Compression",
       says: () => "Share of rows that repeat an earlier row once the kept thresholds are applied." },
     { key: "inconsistency", name: "Inconsistency",
@@ -13,6 +13,7 @@ fcca.rates = (() => {
         + (training.inconsistency > 0 ? `Any tree on these thresholds gets at least ${percent(training.inconsistency)} of the training rows wrong.`
           : "With these thresholds, a large enough tree can classify all training rows correctly.") },
   ];
+  const BOXES = { curves: RATES.slice(0, 2), "special-curves": RATES.slice(2) };
   const SIDES = [
     { key: "training", sign: "●", word: "training" },
     { key: "held_out", sign: "■", word: "held out" },
@@ -31,16 +32,16 @@ fcca.rates = (() => {
   }
 
   function figure({ key, name, reference, says, who = "" }, width) {
-    const { levels, name: axis } = state.axis, now = levels[state.index], wide = chart.isWide(width);
+    const { levels } = state.axis, now = levels[state.index], wide = chart.isWide(width);
     const sides = SIDES.filter((side) => levels.some((level) => isThere(rate(level, side.key, key))));
     const said = (level) => sides.map((side) => `${percent(rate(level, side.key, key))} ${side.word}`).join(", ");
     return chart.draw({
-      key, name, width, axis, now: state.index, said: said(now) || "not known", note: says(now),
-      at: levels.map((level, i) => (state.axis.key === "k" ? i : -level.value)), steps: levels.map((level) => number(level.value)),
+      key, name, width, axis: "thresholds", now: state.index, said: said(now) || "not known", note: says(now),
+      at: levels.map((level, i) => (state.axis.key === "k" ? i : -level.value)), steps: levels.map((level) => number(nKept(level))),
       lines: sides.map((side) => ({ kind: side.key, sign: side.sign, text: `${wide ? who : ""}${side.word}`,
         values: levels.map((level) => rate(level, side.key, key)) })),
       references: reference ? references(now, sides, wide) : [],
-      label: `${name} over ${axis}; at ${state.called()}: ${said(now)}`,
+      label: `${name} over the number of thresholds; at ${state.called()}: ${said(now)}`,
       tip: (i) => `${state.called(levels[i])}: ${said(levels[i])}`, pick: (i) => state.setLevel(i),
     });
   }
@@ -49,7 +50,7 @@ fcca.rates = (() => {
     const { levels, name, key } = state.axis;
     const sides = SIDES.filter((side) => levels.some((level) => level[side.key]));
     const head = el("tr", {}, el("th", { scope: "col" }, name), key === "q" && el("th", { scope: "col" }, "Thresholds"),
-      RATES.map((each) => sides.map((side) => el("th", { scope: "col" }, each.name, el("small", {}, `${side.word.replace(" ", "-")} rows`)))));
+      RATES.map((each) => sides.map((side) => el("th", { scope: "col" }, each.term || each.name, el("small", {}, `${side.word.replace(" ", "-")} rows`)))));
     const now = (i) => (i === state.index ? { class: "lit", "aria-current": "true" } : {});
     const body = levels.map((level, i) => el("tr", now(i),
       el("th", { scope: "row" }, number(level.value)), key === "q" && el("td", {}, number(nKept(level))),
@@ -60,8 +61,11 @@ fcca.rates = (() => {
   let forced = null;
   function draw() {
     const all = forced || place("curves").clientWidth, two = all >= 640, width = two ? Math.floor((all - GAP) / 2) : all;
-    place("curves").classList.toggle("two", two);
-    put("curves", RATES.map((each) => figure(each, width)));
+    for (const [box, rates] of Object.entries(BOXES)) {
+      place(box).classList.toggle("two", two);
+      put(box, rates.map((each) => figure(each, width)));
+    }
+    put("exact-level", `${state.exact()} is selected: ${state.describe()}.`);
     table();
   }
   return { draw, force: (width) => { forced = width; } };

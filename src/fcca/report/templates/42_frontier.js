@@ -17,7 +17,7 @@ fcca.frontier = (() => {
     const level = axis.levels[now() ?? 0];
     if (state.axis === axis) return `${counted(level.value, "threshold")}: ${said(level).join("; ")}.`;
     const n = nKept(state.level()), last = axis.levels[axis.levels.length - 1].value;
-    const kept = `${state.called()} keeps ${n === nFound ? `all ${number(n)} thresholds` : n === 1 ? `the ${MOST} threshold` : `the ${number(n)} ${MOST} thresholds`}`;
+    const kept = `${state.exact()} keeps ${n === nFound ? `all ${number(n)} thresholds` : n === 1 ? `the ${MOST} threshold` : `the ${number(n)} ${MOST} thresholds`}`;
     if (now() === null) return `${kept}. ${n > last ? `Optimal choices were computed only for up to ${counted(last, "threshold")}` : `No optimal choice of ${counted(n, "threshold")} was computed`}.`;
     return `${kept}, with an inconsistency of ${percent(level.proof.frequency)}; the best ${level.value === 1 ? "one has" : `${number(level.value)} have`} ${percent(level.proof.inconsistency)}, ${level.proof.claim}.`;
   }
@@ -32,9 +32,9 @@ fcca.frontier = (() => {
     badge.classList.toggle("open", level !== null && !level.proof.is_optimal);
     badge.classList.toggle("plain", level === null);
     put("frontier", chart.draw({
-      key: "frontier", name: "Inconsistency", width, axis: "k", now: now(), zero: true, narrow: 128,
+      key: "frontier", name: "Share of training rows", width, axis: "thresholds", now: now(), zero: true, narrow: 128,
       said: level === null ? "" : `${percent(level.proof.inconsistency)} chosen, ${percent(level.proof.frequency)} ${MOST}`,
-      note: `On the training rows.${isOpen ? " If a choice is not proven optimal, a vertical line runs from its dot down to the proven lower bound." : ""}`,
+      note: `“Chosen” is the best choice, “${MOST}” the same number of the ${MOST} thresholds.${isOpen ? " If a choice is not proven optimal, a vertical line runs from its dot down to the proven lower bound." : ""}`,
       at: levels.map((_, i) => i), steps: levels.map((each) => number(each.value)),
       lines: [
         { kind: "greedy", sign: "◆", text: "greedy", values: of("greedy") },
@@ -44,7 +44,7 @@ fcca.frontier = (() => {
       references: [{ kind: "guess", sign: chart.isWide(width) || nFound < 100 ? "—" : "", y: axis.least, text: `all ${counted(nFound, "threshold")}`,
         title: `with all ${counted(nFound, "threshold")}: ${percent(axis.least)}` }],
       label: `Inconsistency over the number of thresholds. ${sentence()}`,
-      tip: (i) => `${state.called(levels[i], axis)}: ${said(levels[i]).join("; ")}`,
+      tip: (i) => `${state.exact(levels[i], axis)}: ${said(levels[i]).join("; ")}`,
       pick: (i) => state.setLevel(i, axis),
     }));
     for (const line of place("choices").querySelectorAll("tbody tr")) {

@@ -45,19 +45,17 @@ fcca.worth = (() => {
     place("advice-title").hidden = !(isOwn && data.advice.length);
   }
 
-  // The first screen: accuracy, size, optimality. The links of the last tile do not change.
+  // The first screen: accuracy and size. The links of the last tile do not change.
   const links = place("glance").lastElementChild;
   function glance(level) {
     const { certificate, quality: own } = level, side = quality.held_out ? "held-out row" : "training row";
-    const optimality = tile("Optimality", "glance-optimality", certificate.text, "on the training rows, using these thresholds");
-    optimality.querySelector("dd").classList.add("text");
     put("glance",
       tile(quality.held_out ? "Held-out rows" : "Training rows", "glance-accuracy", percent(own.tree.accuracy), `accuracy on ${counted(quality.rows, side)}`,
         `black box: ${percent(quality.black_box.accuracy)}; always “${shortened(quality.commonest_class, 20)}”: ${percent(quality.commonest.accuracy)}`,
         own.verdict && "no better than the most frequent class"),
       tile("Size", "glance-size", counted(certificate.leaves, "leaf", "leaves"),
         `depth ${number(certificate.depth)}; ${number(nKept(level))} of ${counted(nFound, "threshold")} kept`),
-      optimality, links);
+      links);
   }
 
   function draw() {

@@ -51,22 +51,23 @@ fcca.map = (() => {
     if (near && away(near) <= NEAR && !near.classList.contains("read")) say(near);
   }
 
-  // Positions in [0, 1]: a cut or a special value by its number, sets of categories side by side.
+  // Positions in [0, 1]: a cut or a special value by its number or, in a skewed column, by its rank; sets of categories side by
+  // side.
   function positions(column, ids) {
-    const { low, high } = data.columns[column], found = new Map();
+    const { low, high, quartiles } = data.columns[column], found = new Map();
     const sets = ids.filter((id) => data.conditions[id].kind === "set");
     const cuts = ids.filter((id) => data.conditions[id].kind === "cut" || data.conditions[id].kind === "special").map((id) => data.conditions[id].threshold);
     const from = Math.min(...cuts, low ?? Infinity), to = Math.max(...cuts, high ?? -Infinity);
     for (const id of ids) {
-      const { kind, threshold } = data.conditions[id];
-      if (kind === "cut" || kind === "special") found.set(id, to > from ? (threshold - from) / (to - from) : 0.5);
+      const { kind, threshold, rank } = data.conditions[id];
+      if (kind === "cut" || kind === "special") found.set(id, quartiles ? rank : to > from ? (threshold - from) / (to - from) : 0.5);
       if (kind === "set") found.set(id, (sets.indexOf(id) + 0.5) / sets.length);
     }
     return { found, from, to };
   }
 
   function line([column, ids], width) {
-    const { name, kind, categories } = data.columns[column], { found, from, to } = positions(column, ids);
+    const { name, kind, categories, quartiles } = data.columns[column], { found, from, to } = positions(column, ids);
     const right = width - EDGE - (anyGap ? GAPS : 0), numbers = kind === "number";
     const ends = numbers ? [Number.isFinite(from) ? from : null, Number.isFinite(to) ? to : null] : null;
     const strip = svg("svg", { class: "strip", width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: "group", "aria-label": name });
@@ -97,13 +98,18 @@ fcca.map = (() => {
         .map((other) => Number(other.getAttribute("height"))), 5 + 21 * strength(count));
       strip.append(svg("text", { class: "value", x, y: HEIGHT - 7 - tall, "text-anchor": "middle", "aria-hidden": "true" }, text));
     }
+    const byRank = numbers && quartiles, inner = byRank ? quartiles.map(number) : [];
+    if (byRank) [0.25, 0.5, 0.75].forEach((share) => {
+      const x = EDGE + share * (right - EDGE);
+      strip.append(svg("line", { class: "base", x1: x, x2: x, y1: HEIGHT - 6, y2: HEIGHT }));
+    });
     const foot = ends && ends[0] !== null
       ? [number(ends[0]), number(ends[1])] : [counted((categories || []).length, "category", "categories"), ""];
     return { bars, row: el("div", { class: "map-line" },
       el("div", { class: "map-name" }, el("span", { class: "long", title: name }, name),
-        el("span", { class: "quiet" }, counted(ids.length, "threshold"))),
-      el("div", { class: `map-strip${anyGap ? " gaps" : ""}` }, strip, el("div", { class: "map-ends quiet", "aria-hidden": "true" },
-        el("span", {}, foot[0]), el("span", {}, foot[1]), anyGap && el("span", {}, asksGap ? "missing" : "")))) };
+        el("span", { class: "quiet" }, counted(ids.length, "threshold"), byRank && ", axis by rank")),
+      el("div", { class: `map-strip${anyGap ? " gaps" : ""}` }, strip, el("div", { class: `map-ends quiet${byRank ? " by-rank" : ""}`, "aria-hidden": "true" },
+        [foot[0], ...inner, foot[1]].map((text) => el("span", {}, text)), anyGap && el("span", {}, asksGap ? "missing" : "")))) };
   }
 
   function key(event) {

@@ -45,6 +45,7 @@ fcca.rows = (() => {
   }
   function step(by) {
     if (!rows) return;
+    if (by === "change") { fcca.whatIf.change(); return; }
     if (by === "clear") { state.setRow(null); input.focus(); return; }
     if (!matching.length) { message("No row matches at this level."); return; }
     const now = chosen();
@@ -98,7 +99,7 @@ fcca.rows = (() => {
     });
     const all = counted(tree.rows[leaf], "training row"), what = data.fit_to === "target" ? "get the prediction" : "are";
     const most = inRows(tree, leaf).split(" of ");
-    return el("section", { class: "part" }, el("h3", {}, `Path at ${state.called()}`),
+    return el("section", { class: "part" }, el("h3", {}, `Path with ${state.called()}`),
       lines.length ? el("ol", { class: "steps" }, lines) : el("p", {}, "The tree is a single leaf: every row gets the same prediction."),
       el("p", { class: "so" }, "The tree predicts ", el("strong", {}, name), `: ${most.length > 1 ? most[0] : percent(share(tree, leaf))} of the ${all} `,
         `in this leaf ${what} ${name}.`, isFew(tree, leaf) && " These are few rows: the share is uncertain."));
@@ -132,7 +133,7 @@ fcca.rows = (() => {
     return el("section", { class: "part" }, el("h3", {}, "Values"),
       here.length ? list(here) : el("p", { class: "quiet" }, "The tree at this level uses no column."),
       elsewhere.length > 0 && el("details", {},
-        el("summary", {}, `${counted(elsewhere.length, "column")} used at other levels`), list(elsewhere)));
+        el("summary", {}, `${counted(elsewhere.length, "column")} that this tree does not use`), list(elsewhere)));
   }
   // The meaning and the rules of a change.
   function caveat() {
@@ -204,6 +205,14 @@ fcca.rows = (() => {
     }
     match();
     draw();
+    await fcca.whatIf.read(rows);
   }
-  return { start, read, draw, match, path, nearestOther };
+    // Look up a row by its name, from another part of the page. Rows that are not on the page cannot be looked up.
+  const has = (name) => rows !== null && rows.index.has(String(name));
+  function show(name) {
+    state.setRow(String(name));
+    document.getElementById("look-up").scrollIntoView();
+    input.focus();
+  }
+  return { start, read, draw, match, path, nearestOther, has, show };
 })();

@@ -1,27 +1,19 @@
 "use strict";
 // Connects all parts: drawing after changes, the address, the width, printing.
 (() => {
-  const { data, put, place, tile, number, percent, counted, hasChanges, nFound, nKept, state, sliders, worth, tree, rates, frontier,
-    map, table, rows } = fcca;
+  const { data, put, place, tile, number, percent, counted, nFound, nKept, state, sliders, worth, tree, errors, rates, frontier, map,
+    table, rows, whatIf } = fcca;
 
-  // How the thresholds of a level were chosen.
-  function how(level) {
-    if (level.proof) return frontier.said(level);
-    const quantile = number(Number((100 * level.value).toFixed(2)));
-    const which = level.value > 0 ? `thresholds with counts from percentile ${quantile} up` : "all of them";
-    return [hasChanges && `${state.called()} keeps ${which}`];
-  }
   function tiles() {
     const level = state.level(), { training, held_out: heldOut, certificate, quality } = level, side = heldOut || training, box = data.black_box;
     // The large figures are of held-out rows, if there are any.
     const on = (rate) => (heldOut ? [`of ${counted(heldOut.rows, "held-out row")}`, `on training rows: ${percent(rate)}`]
       : [`of ${counted(training.rows, "training row")}`, "no rows were held out"]);
     put("tiles",
-      tile("Fidelity to black box", "fidelity", percent(side.fidelity), ...on(training.fidelity)),
+      tile("Agrees with the black box", "fidelity", percent(side.fidelity), ...on(training.fidelity)),
       heldOut && tile("Training accuracy", "accuracy", percent(training.accuracy), `on ${counted(training.rows, "training row")}`,
         `black box: ${percent(box.training)}`),
       tile("Thresholds kept", "thresholds", `${number(nKept(level))} of ${number(nFound)}`,
-        ...how(level),
         `the tree has ${counted(certificate.leaves, "leaf", "leaves")}`));
     const badge = place("certificate");
     badge.textContent = certificate.claim + (quality.verdict ? ", and no better than the most frequent class" : "");
@@ -36,22 +28,25 @@
     tiles();
     tree.legend();
     drawTree();
+    errors.draw();
     rates.draw();
     frontier.draw();
     map.update();
     table.draw();
     rows.match();
     rows.draw();
+    whatIf.redraw();
   }
   state.readAddress();
   sliders.start();
   rows.start();
+  whatIf.start();
   state.listeners.level.push(drawLevel);
-  state.listeners.row.push(() => { drawTree(); rows.draw(); });
+  state.listeners.row.push(() => { drawTree(); rows.draw(); whatIf.draw(); });
   for (const box of document.querySelectorAll(".table-box")) box.open = false;
   map.draw();
   state.setLevel(state.index, state.axis, false);
-  rows.read().then(drawTree).catch((problem) => {
+  rows.read().then(() => { drawTree(); errors.draw(); }).catch((problem) => {
     put("row-message", "This browser cannot read the rows of this page. Use a newer browser.");
     console.warn(problem);
   });
@@ -61,7 +56,7 @@
   });
 
   let width = document.documentElement.clientWidth, waiting = 0;
-  function redraw() { drawTree(); rates.draw(); frontier.draw(); map.draw(); }
+  function redraw() { drawTree(); rates.draw(); frontier.draw(); map.draw(); whatIf.draw(); }
   window.addEventListener("resize", () => {
     if (document.documentElement.clientWidth === width) return;
     width = document.documentElement.clientWidth;
