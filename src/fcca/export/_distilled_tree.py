@@ -188,10 +188,22 @@ class DistilledTree:
         return self.classes[int(self.heaviest[node])]
 
     @property
-    def class_array(self) -> NDArray[Any]:
+    def classes_(self) -> NDArray[Any]:
         """The classes as an array, of dtype object if their types differ."""
         one_type = len({type(label) for label in self.classes}) == 1
         return np.array(self.classes, dtype=None if one_type else object)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns of the table."""
+        return len(self.columns)
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        """Names of the columns. Accessing it raises an AttributeError if the tree was fitted without names."""
+        if not self.columns.named:
+            raise AttributeError("the tree was fitted without column names")
+        return np.array(self.columns.names, dtype=object)
 
     @cached_property
     def tests(self) -> tuple[Condition | None, ...]:
@@ -292,7 +304,7 @@ class DistilledTree:
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class with the largest training weight in each row's leaf."""
-        return self.class_array[self.heaviest[self.apply(X)]]
+        return self.classes_[self.heaviest[self.apply(X)]]
 
     def rules(self) -> list[str]:
         """Return one line of text per leaf, such as ``"LSTAT ≤ 9.725 and RM > 6.94 → 1 (0.97)"``.
