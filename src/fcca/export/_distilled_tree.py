@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from fcca.exceptions import InvalidInputError
 from fcca.export._provenance import Provenance, provenance_of
 from fcca.tables import Column, Columns, check_columns, column_names
 from fcca.thresholds import ThresholdTable
-from fcca.trees import OptimalTreeClassifier, TreeStructure
+from fcca.trees import OptimalTreeClassifier, ReasonsMixin, TreeStructure
 from fcca.utils import is_label, proof_in_words
 
 Label = str | int | float | bool
@@ -114,7 +114,7 @@ class Certificate:
 
 
 @dataclass(frozen=True)
-class DistilledTree:
+class DistilledTree(ReasonsMixin):
     """A stand-alone decision tree that predicts rows without the black box.
 
     It accepts rows in raw units and contains no training rows. :func:`fcca.export.from_json` returns it. Every exporter
@@ -313,6 +313,9 @@ class DistilledTree:
         """
         classes = np.array(self.classes, dtype=object)
         return self.structure.rules(self.columns.names, classes, self.columns)
+
+    def _described(self) -> tuple[TreeStructure, NDArray[Any], Sequence[str], Columns]:
+        return self.structure, self.classes_, self.columns.names, self.columns
 
 
 def as_distilled(tree: Any) -> DistilledTree:

@@ -82,8 +82,9 @@ def _nodes(structure: Any, columns: Columns | None) -> Nodes:
     categories: dict[int, NDArray[np.int64]] = {}
 
     def added(node: int, tested: int, cut: float, *, missing_goes_left: bool = True) -> int:
-        for entries, entry in ((feature, tested), (threshold, cut), (left, -1), (right, -1), (source, node)):
+        for entries, entry in ((feature, tested), (left, -1), (right, -1), (source, node)):
             entries.append(entry)
+        threshold.append(cut)
         missing_left.append(missing_goes_left)
         if len(feature) > MOST_NODES:
             raise UnsupportedModelError(
