@@ -162,6 +162,18 @@ def units_of(text: str) -> str | dict[str, float]:
     return _numbers_by_name("--scale", text, f"{', '.join(SCALES)} or units of columns, such as income=1000,age=10")
 
 
+def margin_of(text: str) -> float | str:
+    """Parse the value of ``--margin``: a number such as ``0.0001``, or a share of the range of scores such as ``10%``.
+
+    A share is returned unchanged.
+    """
+    is_share = text.strip().endswith("%")
+    number = number_or_word(text.strip().removesuffix("%"))
+    fits = isinstance(number, float) and 0 < number <= (100 if is_share else 1e100)
+    check("--margin", text, fits, "a number above 0 and up to 1e100, such as 0.0001, or a share of the scores, such as 10%")
+    return text if is_share else float(number)
+
+
 def special_values_of(text: str) -> set[float] | dict[str, set[float]]:
     """Parse the value of ``--special``, such as ``-9,-8`` or ``score=-9,-8,months=99``.
 

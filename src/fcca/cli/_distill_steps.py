@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 
 from fcca.classifier import TREES, FCCAClassifier
 from fcca.cli._black_box import BlackBox, Rules, check_rules, decided, fitted_black_box
-from fcca.cli._checks import class_weights
+from fcca.cli._checks import class_weights, margin_of
 from fcca.cli._column_types import listed
 from fcca.cli._distillation_result import Distillation, Scores
 from fcca.cli._models import known_columns, model_from_file
@@ -187,7 +187,7 @@ def _new_classifier(black_box: Any, tree: OptimalTreeClassifier, settings: Disti
         lambda2=settings.lambda2,
         **settings.distances(),
         Q=settings.q,
-        margin=settings.margin,
+        margin=margin_of(settings.margin),
         merge_tolerance=settings.tolerance(),
         round_thresholds=settings.round_thresholds,
         time_limit=settings.time_limit,

@@ -10,17 +10,18 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from fcca.cli._checks import chosen_rows
-from fcca.cli._column_types import listed, one_type_per_column
+from fcca.cli._checks import chosen_rows, margin_of
+from fcca.cli._column_types import one_type_per_column
 from fcca.cli._command import Result
 from fcca.cli._console_text import add_numbers, number, panel, plain_table, printable, seconds, written_to
 from fcca.cli._explain_command import Explain
-from fcca.cli._models import columns_of, decision, described, model_from_file, notes_on_labels
+from fcca.cli._models import class_named, columns_of, decision, described, notes_on_labels, tree_or_model_from_file
 from fcca.cli._notes import collected_notes
 from fcca.cli._read_table import read_features
 from fcca.cli._rules_option import read_rules
@@ -44,6 +45,17 @@ def _rows(text: str | None, n_rows: int) -> list[int]:
             f"--rows is {text}, but the table has {n_rows} rows. Counted from 0, the last row is {n_rows - 1}."
         )
     return list(dict.fromkeys(row for chosen in ranges for row in chosen))
+
+
+def _rows_of_class(explainer: CounterfactualExplainer, X: pd.DataFrame, rows: list[int], only: Any) -> list[int]:
+    """Return the rows that are predicted as the class ``only``, or all rows if it is None."""
+    if only is None:
+        return rows
+    is_chosen = explainer.predict(X.iloc[rows]) == only
+    chosen = [row for row, kept in zip(rows, is_chosen.tolist(), strict=True) if kept]
+    if not chosen:
+        raise InvalidInputError(f"--only is {only}, but none of the {number(len(rows))} rows is predicted as {only!r}.")
+    return chosen
 
 
 @dataclass(frozen=True)
@@ -170,7 +182,7 @@ def run_explain(settings: Explain) -> ExplainResult:
     """Load the model, read the table, and compute the counterfactuals of the chosen rows."""
     model_file = settings.model_file
     with step("Loading the model"):
-        model = model_from_file(model_file, trusted=settings.trust_model_file)
+        model = tree_or_model_from_file(model_file, trusted=settings.trust_model_file)
         columns = columns_of(model, model_file)
     rules = read_rules(settings.rules)
     with step("Reading the data"):
@@ -186,30 +198,22 @@ def run_explain(settings: Explain) -> ExplainResult:
             lambda1=settings.lambda1,
             lambda2=settings.lambda2,
             **settings.distances(),
-            margin=settings.margin,
+            margin=margin_of(settings.margin),
             decision_threshold=settings.decision_threshold,
             constraints=rules or None,
+            plausibility=settings.plausibility,
             n_jobs=settings.jobs,
             time_limit=settings.time_limit,
             time_limit_per_row=settings.time_limit_per_row,
             handle_unknown="ignore",  # the notes of the result name these values
         )
-        target = _class_named(settings.target, explainer.classes.tolist())
+        target = class_named("--target", settings.target, explainer.classes)
+        rows = _rows_of_class(explainer, X, rows, class_named("--only", settings.only, explainer.classes))
         began = perf_counter()
         found = explainer.explain(X.iloc[rows], target, settings.target_probability, settings.n)
         duration = perf_counter() - began
     every_note = (*notes_on_labels(model, model_file), *notes, *found.notes)
     return ExplainResult(settings, explainer.classifier, X.shape, found, duration, every_note)
-
-
-def _class_named(text: str | None, classes: list[Any]) -> Any:
-    """Return the class of the model that ``--target`` names; None without this option."""
-    if text is None:
-        return None
-    named = [label for label in classes if str(label) == text]
-    if not named:
-        raise InvalidInputError(f"--target is {text}, which is not a class of the model. The classes are {listed(classes)}.")
-    return named[0]
 
 
 # --- console -------------------------------------------------------------------------------------------------------------

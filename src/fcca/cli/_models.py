@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -17,12 +18,14 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+from fcca.classifier import FCCAClassifier
 from fcca.cli._checks import not_installed
 from fcca.cli._column_types import listed
-from fcca.cli._options import DEPTH, FOREST_DEPTH, ROUNDS, TargetModel
+from fcca.cli._options import DEPTH, FOREST_DEPTH, MODEL_FILES, ROUNDS, TargetModel
 from fcca.cli._read_table import ModelColumns
 from fcca.discretizers import BLACK_BOX_DEPTH
 from fcca.exceptions import InvalidInputError
+from fcca.export import DistilledTree, holds_tree, load, size_in_words
 from fcca.models import (
     DecidedAt,
     LightGBMBooster,
@@ -34,8 +37,11 @@ from fcca.models import (
     unwrapped,
 )
 from fcca.tables import Columns, PowerOfTwoScaler
+from fcca.trees import OptimalTreeClassifier, TreeStructure
+from fcca.utils import close_to
 
 SMALLEST_RANGE = 1e-20
+SMALL_TREES = (DistilledTree, FCCAClassifier, OptimalTreeClassifier)
 
 # --- by name ------------------------------------------------------------------------------------------------------------
 
@@ -133,6 +139,33 @@ def model_from_file(path: Path, *, trusted: bool) -> Any:
     return classifier
 
 
+def tree_or_model_from_file(path: Path, *, trusted: bool) -> Any:
+    """Load a small tree of fcca or a fitted classifier from a file, and check that its type is supported.
+
+    Parameters
+    ----------
+    path : Path
+    trusted : bool
+        As in :func:`model_from_file`.
+    """
+    if not holds_tree(path):
+        return model_from_file(path, trusted=trusted)
+    tree = load(path, trusted=trusted)
+    if not isinstance(tree, SMALL_TREES):
+        raise InvalidInputError(f"{path} holds a {type(tree).__name__}. Expected a tree or {MODEL_FILES}.")
+    read_model(tree)
+    return tree
+
+
+def structure_of(classifier: Any) -> TreeStructure | None:
+    """Return the nodes of a small tree of fcca; None for all other classifiers."""
+    if isinstance(classifier, DistilledTree):
+        return classifier.structure
+    if isinstance(classifier, FCCAClassifier):
+        return classifier.structure_
+    return classifier.tree_ if isinstance(classifier, OptimalTreeClassifier) else None
+
+
 def columns_of(classifier: Any, source: Path) -> ModelColumns:
     """Return the columns that a classifier from the file ``source`` was fitted on."""
     names, model = getattr(classifier, "feature_names_in_", None), read_model(classifier)
@@ -171,6 +204,26 @@ def known_columns(
     return known.columns
 
 
+def class_named(option: str, text: str | None, classes: NDArray[Any]) -> Any:
+    """Return the class of a model that an option names; None without this option.
+
+    Parameters
+    ----------
+    option : str
+        Name of the option, for the error message.
+    text : str or None
+        Value of the option.
+    classes : ndarray
+        The classes of the model.
+    """
+    if text is None:
+        return None
+    named = {str(label): label for label in classes.tolist()}
+    if text not in named:
+        raise InvalidInputError(f"{option} is {text}, which is not a class of the model. {close_to(text, named)}")
+    return named[text]
+
+
 # --- descriptions -------------------------------------------------------------------------------------------------------
 
 
@@ -197,6 +250,8 @@ def _size(classifier: Any) -> str:
 
     The text is empty for models without trees.
     """
+    if (nodes := structure_of(classifier)) is not None:
+        return size_in_words(nodes)
     model = read_model(classifier)
     if not isinstance(model, TreeEnsemble) or type(unwrapped(classifier)).__name__ == "ExplainableBoostingClassifier":
         return ""

@@ -285,6 +285,25 @@ class CounterfactualExplainer:
                 )
         return self._explanations(request, answers, number)
 
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict rows with the explained classifier.
+
+        The decision threshold is applied, and values that the classifier cannot take are replaced (``handle_unknown``). So
+        these are the predictions that :meth:`explain` starts from: ``explainer.explain(X[explainer.predict(X) == "bad"])``
+        explains the rows that are predicted as bad.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Labels.
+        """
+        predicted: NDArray[Any] = self.engine.predict(self._encoded(X)[0])
+        return predicted
+
     def _request(self, X: Any, target: Any, probability: float | None, constraints: Iterable[Constraint] | None) -> Request:
         """Check and encode the arguments of :meth:`explain`."""
         table, labels, replaced = self._encoded(X)
