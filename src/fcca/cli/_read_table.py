@@ -21,6 +21,7 @@ from sklearn.datasets import load_breast_cancer
 from fcca.cli import check_memory, memory_is_scarce
 from fcca.cli._checks import INPUT_FORMATS, table_format
 from fcca.cli._column_types import ColumnOptions, as_known, guessed, listed
+from fcca.cli._ragged_lines import check_fields
 from fcca.exceptions import InvalidInputError
 from fcca.streaming import decimals_as_numbers, names_in
 from fcca.tables import Columns, check_columns
@@ -29,7 +30,8 @@ from fcca.utils import step
 LABEL_NAMES = ("label", "target", "class", "y")
 # Errors of pandas and pyarrow for damaged files. Wrong type metadata in a Parquet file can raise any of them.
 DAMAGED = (
-    OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, NotImplementedError, zlib.error
+    OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, NotImplementedError, zlib.error,
+    pd.errors.ParserWarning,
 )  # fmt: skip
 COLUMNS_IN_ORDER = 100  # enough to copy the order from the message
 OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -320,11 +322,11 @@ def _read_csv(path: Path, compression: Any, as_text: Sequence[str]) -> pd.DataFr
                 dtype={at: str for at, name in enumerate(names) if name in as_text} or None,
                 **options,
             )
-        except pd.errors.ParserWarning as warning:
-            raise InvalidInputError(
-                f"Rows of {path.name} have more fields than its header, which has {len(names)}. "
-                "Expected one column name per field in the first line."
-            ) from warning
+        except (pd.errors.ParserWarning, pd.errors.ParserError):
+            check_fields(path, compression, len(names))
+            raise
+    if len(names) > 1 and frame.iloc[:, -1].isna().any():  # pandas fills short lines with missing values
+        check_fields(path, compression, len(names))
     frame.columns = pd.Index(names, dtype=object)
     return frame
 
