@@ -1,7 +1,7 @@
 """Check options and file paths before any work.
 
-This module imports only the standard library. So a wrong option is reported at once, before scikit-learn and pandas are
-imported.
+This module imports only the standard library and small modules of fcca. So a wrong option is reported at once, before
+scikit-learn and pandas are imported.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
+from fcca.utils import close_to, similar
 
 SCALES = ("range", "rank", "mad")
 INPUT_FORMATS = {".csv": None, ".csv.gz": "gzip", ".parquet": None}
@@ -66,7 +67,9 @@ def check_file(path: Path, expected: str) -> None:
     ``expected`` describes the file in the error message.
     """
     if not path.exists():
-        raise InvalidInputError(f"There is no file {path}. The current directory is {Path.cwd()}.")
+        others = [other.name for other in path.parent.iterdir() if other.is_file()] if path.parent.is_dir() else []
+        hint = close_to(path.name, others) if similar(path.name, others) else f"The current directory is {Path.cwd()}."
+        raise InvalidInputError(f"There is no file {path}. {hint}")
     if not path.is_file():
         raise InvalidInputError(f"{path} is not a file. Expected {expected}.")
     if path.stat().st_size == 0:

@@ -13,7 +13,6 @@ from sklearn.frozen import FrozenEstimator
 from fcca.classifier import TREES, FCCAClassifier
 from fcca.cli._black_box import BlackBox, Rules, check_rules, decided, fitted_black_box
 from fcca.cli._checks import class_weights, margin_of
-from fcca.cli._column_types import listed
 from fcca.cli._distillation_result import Distillation, Scores
 from fcca.cli._models import known_columns, model_from_file
 from fcca.cli._notes import collected_notes, notes_on_unknown
@@ -26,7 +25,7 @@ from fcca.discretizers import BinaryRows, FCCADiscretizer, OutOfTimeError
 from fcca.exceptions import InvalidInputError
 from fcca.quality import Comparison, LabelledRows, Quality, TriedTree, tried_trees
 from fcca.trees import OptimalTreeClassifier
-from fcca.utils import step
+from fcca.utils import close_to, step
 
 Source = MemorySource | ParquetSource
 
@@ -110,11 +109,13 @@ def _check_scale(source: Source, settings: DistillSettings) -> None:
     special = settings.distances().get("special_values")
     unknown = [name for name in special if name not in source.names] if isinstance(special, dict) else []
     if unknown:
-        raise InvalidInputError(f"--special names the column {unknown[0]!r}, but the columns are {listed(source.names)}.")
+        raise InvalidInputError(f"--special names the unknown column {unknown[0]!r}. {close_to(unknown[0], source.names)}")
     units = settings.distances().get("scale", "range")
     unknown = [] if isinstance(units, str) else [name for name in units if name not in source.names]
     if unknown:
-        raise InvalidInputError(f"--scale has a unit for {unknown[0]!r}, but the columns are {listed(source.names)}.")
+        raise InvalidInputError(
+            f"--scale has a unit for the unknown column {unknown[0]!r}. {close_to(unknown[0], source.names)}"
+        )
 
 
 def _split(source: Source, labels: TableLabels, settings: DistillSettings) -> Split:
@@ -166,7 +167,7 @@ def _weights_of_labels(weights: dict[str, float], counts: dict[Any, int], label:
     unknown = [name for name in weights if name not in known]
     if unknown:
         raise InvalidInputError(
-            f"--class-weight has the unknown class {unknown[0]!r}. The classes of {label!r} are {listed(list(known))}."
+            f"--class-weight has the unknown class {unknown[0]!r} of {label!r}. {close_to(unknown[0], known)}"
         )
     return {of_class: weights.get(name, 1.0) for name, of_class in known.items()}
 

@@ -25,7 +25,7 @@ from fcca.cli._ragged_lines import check_fields
 from fcca.exceptions import InvalidInputError
 from fcca.streaming import decimals_as_numbers, names_in
 from fcca.tables import Columns, check_columns
-from fcca.utils import step
+from fcca.utils import close_to, step
 
 LABEL_NAMES = ("label", "target", "class", "y")
 # Errors of pandas and pyarrow for damaged files. Wrong type metadata in a Parquet file can raise any of them.
@@ -242,6 +242,8 @@ def read_features(path: Path, label: str | None, model: ModelColumns, *, has_lab
         model.check(names, path.name)
     except InvalidInputError as error:
         hint = " Is one of them the label? Pass its name with --label." if label is None and len(names) > model.n else ""
+        if label is not None and label not in given:
+            hint = f" There is no label column {label!r}. {close_to(label, given)}"
         raise InvalidInputError(f"{error}{hint}") from error
     if len(frame) == 0:
         raise InvalidInputError(f"{path.name} has column names but no rows. Expected at least one row.")
@@ -359,7 +361,7 @@ def check_header(names: Sequence[str]) -> None:
 def _label_name(columns: Sequence[str], wanted: str | None) -> str:
     if wanted is not None:
         if wanted not in columns:
-            raise InvalidInputError(f"There is no label column {wanted!r}. The columns are {listed(columns)}.")
+            raise InvalidInputError(f"There is no label column {wanted!r}. {close_to(wanted, columns)}")
         return wanted
     found = [name for name in columns if name.strip().lower() in LABEL_NAMES]
     if len(found) == 1:

@@ -44,7 +44,7 @@ from fcca.tables import (
     special_by_column,
     without_special,
 )
-from fcca.utils import progress_bar
+from fcca.utils import close_to, progress_bar
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -404,7 +404,7 @@ class CounterfactualExplainer:
         labels = [label.item() if isinstance(label, np.generic) else label for label in target]
         unknown = [label for label in labels if label not in classes]
         if unknown:
-            raise InvalidInputError(f"{unknown[0]!r} is not a class of the classifier. Its classes are {classes}.")
+            raise InvalidInputError(f"{unknown[0]!r} is not a class of the classifier. {close_to(unknown[0], classes)}")
         return np.array([classes.index(label) for label in labels], dtype=np.int32)
 
     # --- probabilities ------------------------------------------------------------------------------------------------
