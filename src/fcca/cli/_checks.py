@@ -210,6 +210,17 @@ def class_weights(option: str, text: str) -> str | dict[str, float]:
     return _numbers_by_name(option, text, "'balanced', or classes with weights above 0, such as yes=5,no=1")
 
 
+def class_names_of(text: str) -> dict[str, str]:
+    """Parse the value of ``--class-names``, such as ``0=good,1=bad``.
+
+    Return a dictionary of labels and names.
+    """
+    parts = [[side.strip() for side in part.split("=", maxsplit=1)] for part in text.split(",")]
+    fits = all(len(part) == 2 and all(part) for part in parts) and len({part[0] for part in parts}) == len(parts)
+    check("--class-names", text, fits, "labels and their names, such as 0=good,1=bad")
+    return dict(parts)
+
+
 def _numbers_by_name(option: str, text: str, expected: str) -> dict[str, float]:
     """Parse a text such as ``a=1,b=2`` into a mapping of names to positive numbers.
 

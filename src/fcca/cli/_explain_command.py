@@ -96,6 +96,7 @@ class Explain(options.Costs, options.SearchLimits):
         ),
     ] = 1
     label: Annotated[str | None, data_option(metavar="COL", help="Label column of DATA, which is ignored.")] = None
+    class_names: options.ClassNames = None
     out: Annotated[
         Path | None,
         data_option(metavar="FILE", help="Write every change to a .csv or .parquet file."),

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -38,7 +37,6 @@ from fcca.models import (
 )
 from fcca.tables import Columns, PowerOfTwoScaler
 from fcca.trees import OptimalTreeClassifier, TreeStructure
-from fcca.utils import close_to
 
 SMALLEST_RANGE = 1e-20
 SMALL_TREES = (DistilledTree, FCCAClassifier, OptimalTreeClassifier)
@@ -204,26 +202,6 @@ def known_columns(
     return known.columns
 
 
-def class_named(option: str, text: str | None, classes: NDArray[Any]) -> Any:
-    """Return the class of a model that an option names; None without this option.
-
-    Parameters
-    ----------
-    option : str
-        Name of the option, for the error message.
-    text : str or None
-        Value of the option.
-    classes : ndarray
-        The classes of the model.
-    """
-    if text is None:
-        return None
-    named = {str(label): label for label in classes.tolist()}
-    if text not in named:
-        raise InvalidInputError(f"{option} is {text}, which is not a class of the model. {close_to(text, named)}")
-    return named[text]
-
-
 # --- descriptions -------------------------------------------------------------------------------------------------------
 
 
@@ -264,13 +242,13 @@ def _size(classifier: Any) -> str:
     return f"{n_trees:,} stumps" if depth == 1 else f"{n_trees:,} trees of depth up to {depth}"
 
 
-def decision(classifier: Any) -> str | None:
+def decision(classifier: Any, name: Callable[[Any], Any] = lambda label: label) -> str | None:
     """Describe the decision threshold of a classifier; None for the usual threshold.
 
-    The usual threshold is 0.5 for probabilities, and 0 for a decision function.
+    The usual threshold is 0.5 for probabilities, and 0 for a decision function. ``name`` returns the name of a class.
     """
     if isinstance(classifier, DecidedAt):
-        return _decision(classifier.classes_[1], "probability", classifier.threshold)
+        return _decision(name(classifier.classes_.tolist()[1]), "probability", classifier.threshold)
     if isinstance(classifier, FixedThresholdClassifier | TunedThresholdClassifierCV):
         tuned = isinstance(classifier, TunedThresholdClassifierCV)
         threshold = classifier.best_threshold_ if tuned else classifier.threshold
@@ -279,14 +257,14 @@ def decision(classifier: Any) -> str | None:
         positive = classifier._curve_scorer._get_pos_label() if tuned else classifier.pos_label
         method = classifier.response_method
         by_probability = method == "predict_proba" or (method == "auto" and hasattr(classifier, "predict_proba"))
-        label = classifier.classes_[1] if positive is None else positive
-        return _decision(label, "probability" if by_probability else "decision function", threshold)
+        label = classifier.classes_.tolist()[1] if positive is None else positive
+        return _decision(name(label), "probability" if by_probability else "decision function", threshold)
     if isinstance(classifier, FrozenEstimator):
-        return decision(classifier.estimator)
+        return decision(classifier.estimator, name)
     if isinstance(classifier, Pipeline):
-        return decision(classifier.steps[-1][1])
+        return decision(classifier.steps[-1][1], name)
     inner = getattr(classifier, "best_estimator_", None)
-    return None if inner is None else decision(inner)
+    return None if inner is None else decision(inner, name)
 
 
 def _decision(label: Any, of: str, threshold: float) -> str | None:

@@ -14,6 +14,7 @@ from fcca.cli._checks import (
     OptionCheck,
     accepted_by,
     check_installed,
+    class_names_of,
     class_weights,
     expects,
     file_of,
@@ -154,6 +155,14 @@ TrustModelFile = Annotated[bool, data_option("--trust-model-file", help=TRUSTED)
 Label = Annotated[
     str | None,
     data_option(metavar="COL", help="Label column. Default: the column named label, target, class or y."),
+]
+ClassNames = Annotated[
+    str | None,
+    data_option(
+        metavar="LABEL=NAME,…",
+        help="Names to show instead of the labels, such as 0=good,1=bad. Other options use these names, too.",
+    ),
+    accepted_by(class_names_of),
 ]
 Categorical = Annotated[
     tuple[str, ...],
@@ -315,6 +324,7 @@ class _OtherSettings:
 
     model_file: Path | None
     q: float
+    class_names: str | None = None
     categorical: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()

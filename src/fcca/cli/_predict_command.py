@@ -52,6 +52,7 @@ class Predict(Command):
         ),
     ] = None
     label: Annotated[str | None, data_option(metavar="COL", help="Label column of DATA, which is ignored.")] = None
+    class_names: options.ClassNames = None
     out: Annotated[
         Path | None,
         data_option(metavar="FILE", help="Write all rows to a .csv or .parquet file."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from fcca.cli._class_names import ClassNames
 from fcca.cli._command import Result
 from fcca.cli._console_text import add_numbers, classes_in_words, number, panel, plain_table, printable, written_to
-from fcca.cli._models import class_named, columns_of, described, notes_on_labels, structure_of, tree_or_model_from_file
+from fcca.cli._models import columns_of, described, notes_on_labels, structure_of, tree_or_model_from_file
 from fcca.cli._notes import collected_notes
 from fcca.cli._predict_command import Predict
 from fcca.cli._read_table import counts_of, read_features
@@ -146,27 +147,33 @@ def run_predict(settings: Predict) -> PredictResult:
     with step("Loading the model"):
         model = tree_or_model_from_file(file, trusted=settings.trust_model_file)
         columns = columns_of(model, file)
+        names = ClassNames(settings.class_names, model.classes_.tolist(), "the model")
     is_tree = structure_of(model) is not None
     if settings.wanted is not None and not is_tree:
         raise InvalidInputError(
             f"--wanted is {settings.wanted}, but {file.name} is not a small tree, so there are no reasons. Omit "
             "--wanted, or use the tree.json of fcca distill. For the changes that flip a prediction, use fcca explain."
         )
-    wanted = class_named("--wanted", settings.wanted, model.classes_)
+    wanted = names.label("--wanted", settings.wanted)
     with step("Reading the data"):
         X = read_features(settings.data, settings.label, columns, has_label=False)
+    classes = np.array(names.all(model.classes_.tolist())) if names.by_label else model.classes_
     leaves: list[LeafReasons] | None = None
     probability: NDArray[np.float64] | None
     with collected_notes() as notes:
         if is_tree:
-            known = model.leaf_reasons(wanted)
+            known = {
+                leaf: replace(each, label=names.name(each.label), wanted=names.name(each.wanted))
+                for leaf, each in model.leaf_reasons(wanted).items()
+            }
             leaves = [known[leaf] for leaf in model.apply(X).tolist()]
-            predicted = np.array([leaf.label for leaf in leaves], dtype=model.classes_.dtype)
+            predicted = np.array([leaf.label for leaf in leaves], dtype=classes.dtype)
             probability = np.array([leaf.probability for leaf in leaves])
         else:
             predicted, probability = _predicted(model, X)
+            predicted = np.array(names.all(predicted.tolist()), dtype=classes.dtype)
     every_note = (*notes_on_labels(model, file), *notes)
-    return PredictResult(settings, model, X.shape, model.classes_, predicted, probability, leaves, every_note)
+    return PredictResult(settings, model, X.shape, classes, predicted, probability, leaves, every_note)
 
 
 def _predicted(classifier: Any, X: pd.DataFrame) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
