@@ -257,7 +257,7 @@ def holds_tree(path: Path) -> bool:
     content = file_content(path, FORMATS)
     if content.startswith(ZIP):
         return stored_class(content).startswith(("fcca.classifier.", "fcca.trees."))
-    return re.search(rb'"format"\s*:\s*"fcca-', content[:LONGEST_HEAD]) is not None
+    return re.search(rb'"format"\s*:\s*"fcca[-.]', content[:LONGEST_HEAD]) is not None
 
 
 def _from_skops(path: Path, content: bytes) -> Any:
