@@ -286,20 +286,9 @@ class CounterfactualExplainer:
         return self._explanations(request, answers, number)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict rows with the explained classifier.
+        """Predict the rows of a table, as :meth:`explain` does, with the decision threshold and replaced values.
 
-        The decision threshold is applied, and values that the classifier cannot take are replaced (``handle_unknown``). So
-        these are the predictions that :meth:`explain` starts from: ``explainer.explain(X[explainer.predict(X) == "bad"])``
-        explains the rows that are predicted as bad.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            Labels.
+        For example, ``explainer.explain(X[explainer.predict(X) == "bad"])`` explains the rows that are predicted as bad.
         """
         predicted: NDArray[Any] = self.engine.predict(self._encoded(X)[0])
         return predicted
