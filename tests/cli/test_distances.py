@@ -70,7 +70,7 @@ def test_another_unit_is_another_change(tmp_path, csv):
         ("--scale", "=3", "range, rank, mad or units of columns"),
         ("--category-distance", "0", "'auto' or a number above 0"),
         ("--category-distance", "far", "'auto' or a number above 0"),
-        ("--scale", "wage=3", "unit for 'wage', but the columns are"),
+        ("--scale", "wage=3", "unit for the unknown column 'wage'. Did you mean 'age'"),
         ("--scale", "grade=3", "unit for 'grade', but this column holds categories"),
     ],
 )

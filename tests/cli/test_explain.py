@@ -17,10 +17,11 @@ from sklearn.svm import SVC
 
 import fcca.cli._explain_result
 from command_line import check_refused, columns, distill, explain, files_in, run, run_process, table
-from fcca import CounterfactualExplainer
+from fcca import CounterfactualExplainer, FCCAClassifier, OptimalTreeClassifier
 from fcca.cli import main
 from fcca.cli._checks import chosen_rows
 from fcca.counterfactuals import STATUSES, CounterfactualEngine
+from fcca.export import save
 from real_data import imported
 
 README = Path(__file__).parents[2] / "README.md"
@@ -119,6 +120,72 @@ def test_parquet_comes_in_and_goes_out(tmp_path, model):
     assert files_in(out.parent) == ["changes.parquet"]
 
 
+# --- which rows, how far, and under which names -----------------------------------------------------------------------
+
+
+def test_only_the_rows_of_a_class_are_explained(model, csv, classifier):
+    predicted = classifier.predict(columns())
+    answers = json.loads(explain(model, csv, "--only", "yes", "--rows", "10-60", "--json").stdout)["answers"]
+    assert [answer["row"] for answer in answers] == [row for row in range(10, 61) if predicted[row] == "yes"]
+    assert {answer["predicted"] for answer in answers} == {"yes"}
+    by_threshold = np.where(classifier.predict_proba(columns())[:, 1] >= 0.3, "yes", "no")
+    result = explain(model, csv, "--only", "no", "--decision-threshold", 0.3, "--json")
+    assert [answer["row"] for answer in json.loads(result.stdout)["answers"]] == np.flatnonzero(
+        by_threshold == "no"
+    ).tolist()
+    row = int(np.flatnonzero(predicted == "no")[0])
+    check_refused(explain(model, csv, "--only", "yes", "--rows", row), "none of the 1 rows is predicted as")
+    check_refused(explain(model, csv, "--only", "yess"), "--only is yess", "Did you mean 'yes'?")
+
+
+def test_margin_and_plausibility_are_those_of_the_library(model, csv, classifier):
+    rows = ["--rows", "0-5", "--json"]
+    for options, given in (
+        (["--margin", "40%"], {"margin": "40%"}),
+        (["--margin", "0.9"], {"margin": 0.9}),
+        (["--plausibility", 0.9], {"plausibility": 0.9}),
+    ):
+        expected = CounterfactualExplainer(classifier, columns(), **given).explain(columns().iloc[:6])
+        answers = json.loads(explain(model, csv, *rows, *options).stdout)["answers"]
+        assert [answer["sentence"] for answer in answers] == expected.sentences()
+        plain = CounterfactualExplainer(classifier, columns()).explain(columns().iloc[:6])
+        assert expected.sentences() != plain.sentences()
+
+
+def test_class_names_are_shown_and_understood(model, csv):
+    names = ["--class-names", "yes=0 approved,no=declined", "--json", "--rows", "0-9"]
+    plain = json.loads(explain(model, csv, "--only", "no", "--target", "yes", "--json", "--rows", "0-9").stdout)
+    named = json.loads(explain(model, csv, "--only", "declined", "--target", "0 approved", *names).stdout)
+    assert named["classes"] == ["declined", "0 approved"]
+    for old, new in zip(plain["answers"], named["answers"], strict=True):
+        assert (new["predicted"], new["target"]) == ("declined", "0 approved")
+        assert new["sentence"] == old["sentence"].replace("be yes if", "be 0 approved if")
+        assert new["moves"] == old["moves"]
+    decided = json.loads(explain(model, csv, *names, "--decision-threshold", 0.2).stdout)["decision"]
+    assert decided == "0 approved if its probability is at least 0.2, instead of 0.5"
+    check_refused(
+        explain(model, csv, "--class-names", "yess=a"), "'yess'", "not a class of the model", "Did you mean 'yes'?"
+    )
+    check_refused(explain(model, csv, *names, "--target", "yes"), "--target is yes", "'0 approved'")
+
+
+# --- small trees ------------------------------------------------------------------------------------------------------
+
+
+def test_a_small_tree_is_explained_from_its_document_and_from_its_estimator(csv, tmp_path):
+    tree = FCCAClassifier(tree=OptimalTreeClassifier(regularization=0.0)).fit(columns(), table()["label"])
+    expected = CounterfactualExplainer(tree, columns()).explain(columns()).sentences()
+    imported("skops.io")
+    for name in ("tree.json", "tree.skops"):
+        save(tree, tmp_path / name)
+        result = explain(tmp_path / name, csv, "--json")
+        assert result.exit_code == 0, result.stderr
+        assert [answer["sentence"] for answer in json.loads(result.stdout)["answers"]] == expected
+    assert "leaves" in explain(tmp_path / "tree.json", csv, "--rows", 0).stdout
+    imported("skops.io").dump(FCCAClassifier(), tmp_path / "raw.skops")
+    check_refused(explain(tmp_path / "raw.skops", csv), "not fitted")
+
+
 # --- what cannot be used ----------------------------------------------------------------------------------------------
 
 
@@ -135,6 +202,11 @@ def test_parquet_comes_in_and_goes_out(tmp_path, model):
         ("--decision-threshold", "0"),
         ("--lambda0", "-1"),
         ("--margin", "0"),
+        ("--margin", "0%"),
+        ("--margin", "101%"),
+        ("--margin", "some"),
+        ("--plausibility", "1"),
+        ("--class-names", "yes"),
         ("--jobs", "0"),
         ("--time-limit", "-1"),
         ("--time-limit-per-row", "nan"),

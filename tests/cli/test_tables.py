@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import pickle
 import re
@@ -14,6 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 from command_line import FILES, check_refused, distill, explain, files_in, loans, table
 from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier, ThresholdTable
 from fcca.cli._read_table import read_data
+from fcca.exceptions import InvalidInputError
 from fcca.tables import Columns, known_rows
 from real_data import data_file, imported
 
@@ -322,3 +324,14 @@ def test_long_labels_are_printed_whole_in_80_columns(tmp_path, out):
     assert result.exit_code == 0
     assert max(len(line) for line in result.stdout.splitlines()) <= 80
     assert set(names["car"].split()) <= set(result.stdout.replace("│", " ").replace('"', " ").split())
+
+
+def test_empty_fields_at_the_end_of_lines_are_missing_values(tmp_path):
+    path = tmp_path / "t.csv.gz"
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.write('label,a,b\nx,1,\ny,2,"3\n"\n\n   \nx,1,5\ny,2,6\n')
+    assert read_data(path, None).X["b"].isna().tolist() == [True, False, False, False]
+    with gzip.open(path, "at", encoding="utf-8") as file:
+        file.write("x,1\n")
+    with pytest.raises(InvalidInputError, match=r"Line 9 of t\.csv\.gz has 2 fields, but the header has 3 column names"):
+        read_data(path, None)

@@ -153,3 +153,12 @@ def test_rows_that_the_black_box_cannot_predict_are_a_typed_error():
     pipeline[0].scale_[3] = 1e-307  # overflows
     with pytest.raises(InvalidInputError, match=r"Pipeline cannot predict.*infinity"):
         explainer.explain(X[:3])
+
+
+def test_special_values_are_not_outside_the_range(stumps, data):
+    X, _ = data
+    X = X.copy()
+    X.iloc[:3, 0] = -9.0
+    found = CounterfactualExplainer(stumps, X, special_values={-9}).explain(X.iloc[:5])
+    assert found.outside_range.empty
+    assert found.notes == ()

@@ -21,6 +21,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
+from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
 from fcca.models import decide_at
 from fcca.tables import PowerOfTwoScaler
 from models.fidelity import Family, table_for_linear_models
@@ -208,6 +209,19 @@ def build_hist_boosting(rng, X, y):
     return hist_boosting(rng).fit(X, y)
 
 
+def optimal_tree(rng):
+    return OptimalTreeClassifier(max_depth=pick(rng, 1, 2), regularization=pick(rng, 0.0, 0.02), time_limit=60)
+
+
+def build_optimal_tree(rng, X, y):
+    fewer = X[:60]  # midpoints of all rows would make a slow search
+    return optimal_tree(rng).fit(fewer, y[:60])
+
+
+def build_fcca_tree(rng, X, y):
+    return FCCAClassifier(FCCADiscretizer(tree(rng)), optimal_tree(rng)).fit(X, y)
+
+
 def any_model(rng):
     return pick(rng, boosting, hist_boosting, adaboost, forest, forest_with_ties, tree, bagging, voting)(rng)
 
@@ -294,6 +308,8 @@ FAMILIES = [
     Family("Bagging", fitted(bagging_of_anything)),
     Family("SoftVoting", fitted(voting)),
     Family("HardVoting", fitted(hard_voting)),
+    Family("OptimalTree", build_optimal_tree),
+    Family("FCCATree", build_fcca_tree),
     Family("Linear", fitted(linear), table=table_for_linear_models),
     Family("BehindScalers", build_behind_scalers),
     Family("FixedThreshold", build_fixed_threshold, classes=(2,)),

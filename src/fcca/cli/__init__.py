@@ -1,6 +1,6 @@
 """The command line program ``fcca``: Ctrl-C, memory limits and the entry point.
 
-The commands distill, explain, report, export, verify and benchmark are in the other modules of this package.
+The commands distill, explain, predict, report, export, verify and benchmark are in the other modules of this package.
 """
 
 import _thread

@@ -13,12 +13,13 @@ from fcca.cli._command import Command, add_command, flags_without_type
 from fcca.cli._distill_command import Distill
 from fcca.cli._explain_command import Explain
 from fcca.cli._export_command import Export
+from fcca.cli._predict_command import Predict
 from fcca.cli._report_command import Report
 from fcca.cli._running import leave_streams_whole
 from fcca.cli._verify_command import Verify
 
 #: The commands, in the order of the help.
-COMMANDS: tuple[type[Command], ...] = (Distill, Explain, Report, Export, Verify, Benchmark)
+COMMANDS: tuple[type[Command], ...] = (Distill, Explain, Predict, Report, Export, Verify, Benchmark)
 
 
 class _Group(TyperGroup):

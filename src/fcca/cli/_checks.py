@@ -1,7 +1,7 @@
 """Check options and file paths before any work.
 
-This module imports only the standard library. So a wrong option is reported at once, before scikit-learn and pandas are
-imported.
+This module imports only the standard library and small modules of fcca. So a wrong option is reported at once, before
+scikit-learn and pandas are imported.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
+from fcca.utils import close_to, similar
 
 SCALES = ("range", "rank", "mad")
 INPUT_FORMATS = {".csv": None, ".csv.gz": "gzip", ".parquet": None}
@@ -66,7 +67,9 @@ def check_file(path: Path, expected: str) -> None:
     ``expected`` describes the file in the error message.
     """
     if not path.exists():
-        raise InvalidInputError(f"There is no file {path}. The current directory is {Path.cwd()}.")
+        others = [other.name for other in path.parent.iterdir() if other.is_file()] if path.parent.is_dir() else []
+        hint = close_to(path.name, others) if similar(path.name, others) else f"The current directory is {Path.cwd()}."
+        raise InvalidInputError(f"There is no file {path}. {hint}")
     if not path.is_file():
         raise InvalidInputError(f"{path} is not a file. Expected {expected}.")
     if path.stat().st_size == 0:
@@ -162,6 +165,18 @@ def units_of(text: str) -> str | dict[str, float]:
     return _numbers_by_name("--scale", text, f"{', '.join(SCALES)} or units of columns, such as income=1000,age=10")
 
 
+def margin_of(text: str) -> float | str:
+    """Parse the value of ``--margin``: a number such as ``0.0001``, or a share of the range of scores such as ``10%``.
+
+    A share is returned unchanged.
+    """
+    is_share = text.strip().endswith("%")
+    number = number_or_word(text.strip().removesuffix("%"))
+    fits = isinstance(number, float) and 0 < number <= (100 if is_share else 1e100)
+    check("--margin", text, fits, "a number above 0 and up to 1e100, such as 0.0001, or a share of the scores, such as 10%")
+    return text if is_share else float(number)
+
+
 def special_values_of(text: str) -> set[float] | dict[str, set[float]]:
     """Parse the value of ``--special``, such as ``-9,-8`` or ``score=-9,-8,months=99``.
 
@@ -193,6 +208,17 @@ def class_weights(option: str, text: str) -> str | dict[str, float]:
     if text == "balanced":
         return text
     return _numbers_by_name(option, text, "'balanced', or classes with weights above 0, such as yes=5,no=1")
+
+
+def class_names_of(text: str) -> dict[str, str]:
+    """Parse the value of ``--class-names``, such as ``0=good,1=bad``.
+
+    Return a dictionary of labels and names.
+    """
+    parts = [[side.strip() for side in part.split("=", maxsplit=1)] for part in text.split(",")]
+    fits = all(len(part) == 2 and all(part) for part in parts) and len({part[0] for part in parts}) == len(parts)
+    check("--class-names", text, fits, "labels and their names, such as 0=good,1=bad")
+    return dict(parts)
 
 
 def _numbers_by_name(option: str, text: str, expected: str) -> dict[str, float]:

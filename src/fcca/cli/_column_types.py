@@ -17,6 +17,7 @@ from pandas.api import types
 from fcca.cli._no_features import why_no_feature
 from fcca.exceptions import InvalidInputError
 from fcca.tables import Columns, listed_rows
+from fcca.utils import close_to
 
 Bools = NDArray[np.bool_]
 
@@ -50,7 +51,7 @@ class ColumnOptions(NamedTuple):
         for option, names in zip(("categorical", "drop", "keep"), self, strict=True):
             if unknown := [name for name in names if name not in columns]:
                 raise InvalidInputError(
-                    f"--{option} {unknown[0]!r} is not a feature column. The feature columns are {listed(columns)}."
+                    f"--{option} {unknown[0]!r} is not a feature column. {close_to(unknown[0], columns)}"
                 )
 
 

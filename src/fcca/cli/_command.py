@@ -23,7 +23,7 @@ from typer.models import ParameterInfo
 
 from fcca.cli._checks import OptionCheck
 from fcca.cli._running import Output, run_command
-from fcca.utils import AtomicOutputs, atomic_outputs
+from fcca.utils import AtomicOutputs, atomic_outputs, close_to
 
 LAST_PANEL = "Counterfactuals and thresholds"
 PLAIN_EPILOG = "Exit codes: 0 done; 1 the file could not be written; 2 data or options cannot be used; 130 interrupted."
@@ -31,6 +31,8 @@ EPILOG = (
     "Exit codes: 0 done; 1 the files could not be written; 2 data or options cannot be used; 3 done, but some "
     "counterfactuals do not flip the model's prediction; 130 interrupted."
 )
+# The message of Typer for a value that is not among the choices of an option.
+UNKNOWN_CHOICE = re.compile(r"'(.*)' is not one of (.*)")
 
 
 class Result(ABC):
@@ -181,6 +183,15 @@ def _parameter(name: str, hint: Any, default: Any) -> Parameter:
 
 
 class _Command(TyperCommand):
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            if unknown := UNKNOWN_CHOICE.search(error.message):
+                choices = re.findall("'([^']*)'", unknown[2])
+                error.message = f"{unknown[1]!r} is unknown. {close_to(unknown[1], choices)}"
+            raise
+
     def get_params(self, ctx: Any) -> list[Any]:
         return flags_without_type(super().get_params(ctx))
 

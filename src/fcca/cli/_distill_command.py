@@ -92,6 +92,7 @@ class Distill(options.DistillSettings):
 
     data: options.Table = None
     label: options.Label = None
+    class_names: options.ClassNames = None
     categorical: options.Categorical = ()
     drop: options.Drop = ()
     keep: options.Keep = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from sklearn.frozen import FrozenEstimator
 
 from fcca.classifier import TREES, FCCAClassifier
 from fcca.cli._black_box import BlackBox, Rules, check_rules, decided, fitted_black_box
-from fcca.cli._checks import class_weights
-from fcca.cli._column_types import listed
+from fcca.cli._checks import class_weights, margin_of
+from fcca.cli._class_names import ClassNames
 from fcca.cli._distillation_result import Distillation, Scores
 from fcca.cli._models import known_columns, model_from_file
 from fcca.cli._notes import collected_notes, notes_on_unknown
@@ -26,7 +27,7 @@ from fcca.discretizers import BinaryRows, FCCADiscretizer, OutOfTimeError
 from fcca.exceptions import InvalidInputError
 from fcca.quality import Comparison, LabelledRows, Quality, TriedTree, tried_trees
 from fcca.trees import OptimalTreeClassifier
-from fcca.utils import step
+from fcca.utils import close_to, step
 
 Source = MemorySource | ParquetSource
 
@@ -48,8 +49,10 @@ def distillation(source: Source, settings: DistillSettings) -> Distillation:
     source.check_rules(rules, settings, loaded)
     _check_scale(source, settings)
     labels = source.labels(settings)
+    classes = list(labels.counts if loaded is None else dict.fromkeys([*labels.counts, *loaded.classes_.tolist()]))
+    names = ClassNames(settings.class_names, classes, f"the label column {source.label!r}")
     split = _split(source, labels, settings)
-    tree = _new_tree(settings, labels.counts, source.label)
+    tree = _new_tree(settings, labels.counts, source.label, names)
     sample = None
     if loaded is None:
         sample = split.sample(settings.sample or source.default_sample)
@@ -73,10 +76,13 @@ def distillation(source: Source, settings: DistillSettings) -> Distillation:
         commonest = quality.commonest_class
         scores = Scores.of(training, classifier, commonest)
         held_out_scores = None if held_out is None else Scores.of(held_out, classifier, commonest)
+    quality = replace(quality, classes=names.all(quality.classes), commonest_class=names.name(commonest))
+    data = source.facts(labels.counts)
+    data = replace(data, class_counts={names.name(label): n for label, n in data.class_counts.items()})
     is_known = sample is None and loaded is None
     unknown = "that no training row has in the same column" if is_known else "that the black box does not know"
     return Distillation(
-        data=source.facts(labels.counts),
+        data=data,
         model_file=settings.model_file,
         in_memory=source.rows_in_memory,
         sample=None if sample is None else len(sample),
@@ -94,6 +100,7 @@ def distillation(source: Source, settings: DistillSettings) -> Distillation:
             *(note for note in notes if note not in black_box.notes),
             *notes_on_unknown(*source.unknown_rows(), by=unknown),
         ),
+        class_names=names,
     )
 
 
@@ -110,11 +117,13 @@ def _check_scale(source: Source, settings: DistillSettings) -> None:
     special = settings.distances().get("special_values")
     unknown = [name for name in special if name not in source.names] if isinstance(special, dict) else []
     if unknown:
-        raise InvalidInputError(f"--special names the column {unknown[0]!r}, but the columns are {listed(source.names)}.")
+        raise InvalidInputError(f"--special names the unknown column {unknown[0]!r}. {close_to(unknown[0], source.names)}")
     units = settings.distances().get("scale", "range")
     unknown = [] if isinstance(units, str) else [name for name in units if name not in source.names]
     if unknown:
-        raise InvalidInputError(f"--scale has a unit for {unknown[0]!r}, but the columns are {listed(source.names)}.")
+        raise InvalidInputError(
+            f"--scale has a unit for the unknown column {unknown[0]!r}. {close_to(unknown[0], source.names)}"
+        )
 
 
 def _split(source: Source, labels: TableLabels, settings: DistillSettings) -> Split:
@@ -144,29 +153,30 @@ def _known(source: Source, labels: TableLabels, loaded: Any, settings: DistillSe
     return BlackBox(decided(loaded, settings), source.names, loaded_columns=columns)
 
 
-def _new_tree(settings: DistillSettings, counts: dict[Any, int], label: str) -> OptimalTreeClassifier:
+def _new_tree(settings: DistillSettings, counts: dict[Any, int], label: str, names: ClassNames) -> OptimalTreeClassifier:
     """Return an unfitted tree whose parameters come from the preset and the options.
 
-    ``counts`` has the number of rows of each class. ``label`` is the name of the label column, for error messages.
+    ``counts`` has the number of rows of each class. ``label`` is the name of the label column, for error messages, and
+    ``names`` are the names of the classes.
     """
     given = TREES[settings.preset] | settings.tree_parameters()
     if settings.class_weight is not None:
         weights = class_weights("--class-weight", settings.class_weight)
-        given["class_weight"] = weights if isinstance(weights, str) else _weights_of_labels(weights, counts, label)
+        given["class_weight"] = weights if isinstance(weights, str) else _weights_of_labels(weights, counts, label, names)
     return OptimalTreeClassifier(**given)
 
 
-def _weights_of_labels(weights: dict[str, float], counts: dict[Any, int], label: str) -> dict[Any, float]:
+def _weights_of_labels(weights: dict[str, float], counts: dict[Any, int], label: str, names: ClassNames) -> dict[Any, float]:
     """Return the weight of every class of the table.
 
     The keys of ``weights`` are class names as text. The keys of the result are labels of the table. A class without a given
     weight gets weight 1.
     """
-    known = {str(name): name for name in counts}
+    known = {str(names.name(of_class)): of_class for of_class in counts}
     unknown = [name for name in weights if name not in known]
     if unknown:
         raise InvalidInputError(
-            f"--class-weight has the unknown class {unknown[0]!r}. The classes of {label!r} are {listed(list(known))}."
+            f"--class-weight has the unknown class {unknown[0]!r} of {label!r}. {close_to(unknown[0], known)}"
         )
     return {of_class: weights.get(name, 1.0) for name, of_class in known.items()}
 
@@ -187,7 +197,7 @@ def _new_classifier(black_box: Any, tree: OptimalTreeClassifier, settings: Disti
         lambda2=settings.lambda2,
         **settings.distances(),
         Q=settings.q,
-        margin=settings.margin,
+        margin=margin_of(settings.margin),
         merge_tolerance=settings.tolerance(),
         round_thresholds=settings.round_thresholds,
         time_limit=settings.time_limit,

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from fcca.certificates import data_fingerprint, positions_of_categories, written_certificate
 from fcca.classifier import FCCAClassifier
+from fcca.cli._class_names import ClassNames
 from fcca.cli._column_types import as_json, one_type_per_column
 from fcca.cli._options import CERTIFICATE, COUNTERFACTUALS, SAVED_MODEL, THRESHOLDS_CSV, THRESHOLDS_JSON, TREE
 from fcca.cli._read_table import TableFacts
 from fcca.cli._timing import Stopwatch
 from fcca.counterfactuals import Counterfactuals
 from fcca.discretizers import BinaryRows, FCCADiscretizer
-from fcca.export import to_json
+from fcca.export import as_distilled, to_json
 from fcca.metrics import compression_rate, inconsistency_rate
 from fcca.models import DecidedAt
 from fcca.quality import Quality, TriedTree
@@ -106,6 +107,12 @@ class Distillation:
     held_out: Scores | None
     stopwatch: Stopwatch  # seconds of each step
     notes: tuple[str, ...]
+    class_names: ClassNames  # ``data`` and ``quality`` already have the names
+
+    @property
+    def classes(self) -> list[Any]:
+        """The names of the classes of the tree."""
+        return self.class_names.all(self.classifier.classes_.tolist())
 
     @property
     def streamed(self) -> bool:
@@ -158,7 +165,8 @@ class Distillation:
         frame["categories"] = [None if labels is None else as_json(labels) for labels in table.labels]
         frame.to_csv(outputs.path(THRESHOLDS_CSV), index=False, lineterminator="\n")
         outputs.path(THRESHOLDS_JSON).write_text(table.to_json(), encoding="utf-8", newline="\n")
-        outputs.path(TREE).write_text(to_json(self.classifier), encoding="utf-8", newline="\n")
+        tree = self.class_names.of_tree(as_distilled(self.classifier))
+        outputs.path(TREE).write_text(to_json(tree), encoding="utf-8", newline="\n")
         if counterfactuals and self.in_memory is not None:
             lines = lines_of(self.discretizer.counterfactuals_, self.in_memory.training_rows)
             lines.to_parquet(outputs.path(COUNTERFACTUALS), index=False)

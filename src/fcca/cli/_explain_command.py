@@ -30,12 +30,22 @@ class Explain(options.Costs, options.SearchLimits):
     A change stays inside the range of DATA, or of --reference if given. A model of trees splits each column at certain
     values, its cuts. A changed column moves to another interval between two cuts. The change ends at the nearest value of
     the data in this interval. If the data has no value there, it ends at the middle of the interval. A linear model has no
-    cuts, and a change ends where the prediction flips. --scale and --category-distance define the distance of a change.
+    cuts, and a change ends where the prediction flips. A small tree of fcca is explained in the same way. --scale and
+    --category-distance define the distance of a change.
 
     [bold]Examples[/]
 
     [dim]# three different ways to approval for two applicants[/]
     [cyan]fcca explain loans.skops loans.csv --rows 0,5 --target approved --n 3[/]
+
+    [dim]# only the refused applicants[/]
+    [cyan]fcca explain loans.skops loans.csv --only refused[/]
+
+    [dim]# the small tree of fcca distill itself[/]
+    [cyan]fcca explain fcca-out/tree.json loans.csv --rows 5[/]
+
+    [dim]# plausible changes with a clear lead of the new class[/]
+    [cyan]fcca explain loans.skops loans.csv --rows 0-9 --plausibility 0.1 --margin 10%[/]
 
     [dim]# with a probability of at least 80 %, written to a table[/]
     [cyan]fcca explain m.json loans.csv --target 1 --target-probability 0.8 --out a.csv[/]
@@ -49,7 +59,7 @@ class Explain(options.Costs, options.SearchLimits):
 
     epilog: ClassVar[str] = EPILOG
 
-    model_file: options.ModelArgument
+    model_file: options.TreeOrModel
     data: Annotated[
         Path,
         options.argument(metavar="DATA", help="Table with the columns of the model: .csv, .csv.gz or .parquet."),
@@ -60,6 +70,10 @@ class Explain(options.Costs, options.SearchLimits):
         str | None,
         question(metavar="ROWS", help="Rows of DATA to explain, counted from 0, such as 0,5,10-20. Default: all."),
         accepted_by(chosen_rows),
+    ] = None
+    only: Annotated[
+        str | None,
+        question(metavar="CLASS", help="Explain only the rows that the model predicts as this class."),
     ] = None
     target: Annotated[
         str | None,
@@ -82,6 +96,7 @@ class Explain(options.Costs, options.SearchLimits):
         ),
     ] = 1
     label: Annotated[str | None, data_option(metavar="COL", help="Label column of DATA, which is ignored.")] = None
+    class_names: options.ClassNames = None
     out: Annotated[
         Path | None,
         data_option(metavar="FILE", help="Write every change to a .csv or .parquet file."),
@@ -95,6 +110,15 @@ class Explain(options.Costs, options.SearchLimits):
             "Default: DATA.",
         ),
         options.IS_TABLE,
+    ] = None
+    plausibility: Annotated[
+        float | None,
+        options.search_option(
+            metavar="SHARE",
+            help="Changed rows must be at least as plausible as this share of the rows of DATA, such as 0.1, measured by an "
+            "isolation forest. Only for models of trees. The search becomes ten to a hundred times slower.",
+        ),
+        expects("a share between 0 and 1, such as 0.1", lambda share: 0 < share < 1),
     ] = None
     as_json: options.AsJson = False
     quiet: options.Quiet = False

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from fcca.cli._checks import chosen_rows
-from fcca.cli._column_types import listed, one_type_per_column
+from fcca.cli._checks import chosen_rows, margin_of
+from fcca.cli._class_names import ClassNames
+from fcca.cli._column_types import one_type_per_column
 from fcca.cli._command import Result
 from fcca.cli._console_text import add_numbers, number, panel, plain_table, printable, seconds, written_to
 from fcca.cli._explain_command import Explain
-from fcca.cli._models import columns_of, decision, described, model_from_file, notes_on_labels
+from fcca.cli._models import columns_of, decision, described, notes_on_labels, tree_or_model_from_file
 from fcca.cli._notes import collected_notes
 from fcca.cli._read_table import read_features
 from fcca.cli._rules_option import read_rules
@@ -46,12 +48,27 @@ def _rows(text: str | None, n_rows: int) -> list[int]:
     return list(dict.fromkeys(row for chosen in ranges for row in chosen))
 
 
+def _rows_of_class(
+    explainer: CounterfactualExplainer, X: pd.DataFrame, rows: list[int], only: str | None, names: ClassNames
+) -> list[int]:
+    """Return the rows that are predicted as the class of ``--only``, or all rows without this option."""
+    if only is None:
+        return rows
+    label = names.label("--only", only)
+    is_chosen = explainer.predict(X.iloc[rows]) == label
+    chosen = [row for row, kept in zip(rows, is_chosen.tolist(), strict=True) if kept]
+    if not chosen:
+        raise InvalidInputError(f"--only is {only}, but none of the {number(len(rows))} rows is predicted as this class.")
+    return chosen
+
+
 @dataclass(frozen=True)
 class ExplainResult(Result):
     """The result of ``fcca explain``: the counterfactuals and the model."""
 
     settings: Explain
     model: Any
+    names: ClassNames
     shape: tuple[int, int]
     found: Explanations  # rows are named by their positions in the file
     seconds: float
@@ -60,7 +77,7 @@ class ExplainResult(Result):
     @property
     def decision(self) -> str | None:
         """Text about the decision threshold of the model; None for the usual threshold."""
-        return decision(self.model)
+        return decision(self.model, self.names.name)
 
     def verdict(self) -> tuple[int, str]:
         """Return the exit code and an error message.
@@ -170,8 +187,9 @@ def run_explain(settings: Explain) -> ExplainResult:
     """Load the model, read the table, and compute the counterfactuals of the chosen rows."""
     model_file = settings.model_file
     with step("Loading the model"):
-        model = model_from_file(model_file, trusted=settings.trust_model_file)
+        model = tree_or_model_from_file(model_file, trusted=settings.trust_model_file)
         columns = columns_of(model, model_file)
+        names = ClassNames(settings.class_names, model.classes_.tolist(), "the model")
     rules = read_rules(settings.rules)
     with step("Reading the data"):
         X = reference = read_features(settings.data, settings.label, columns, has_label=settings.reference is None)
@@ -186,30 +204,23 @@ def run_explain(settings: Explain) -> ExplainResult:
             lambda1=settings.lambda1,
             lambda2=settings.lambda2,
             **settings.distances(),
-            margin=settings.margin,
+            margin=margin_of(settings.margin),
             decision_threshold=settings.decision_threshold,
             constraints=rules or None,
+            plausibility=settings.plausibility,
             n_jobs=settings.jobs,
             time_limit=settings.time_limit,
             time_limit_per_row=settings.time_limit_per_row,
             handle_unknown="ignore",  # the notes of the result name these values
         )
-        target = _class_named(settings.target, explainer.classes.tolist())
+        target = names.label("--target", settings.target)
+        rows = _rows_of_class(explainer, X, rows, settings.only, names)
         began = perf_counter()
         found = explainer.explain(X.iloc[rows], target, settings.target_probability, settings.n)
         duration = perf_counter() - began
+    found = replace(found, classes=np.array(names.all(found.classes.tolist()))) if names.by_label else found
     every_note = (*notes_on_labels(model, model_file), *notes, *found.notes)
-    return ExplainResult(settings, explainer.classifier, X.shape, found, duration, every_note)
-
-
-def _class_named(text: str | None, classes: list[Any]) -> Any:
-    """Return the class of the model that ``--target`` names; None without this option."""
-    if text is None:
-        return None
-    named = [label for label in classes if str(label) == text]
-    if not named:
-        raise InvalidInputError(f"--target is {text}, which is not a class of the model. The classes are {listed(classes)}.")
-    return named[0]
+    return ExplainResult(settings, explainer.classifier, names, X.shape, found, duration, every_note)
 
 
 # --- console -------------------------------------------------------------------------------------------------------------

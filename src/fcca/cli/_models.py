@@ -17,12 +17,14 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+from fcca.classifier import FCCAClassifier
 from fcca.cli._checks import not_installed
 from fcca.cli._column_types import listed
-from fcca.cli._options import DEPTH, FOREST_DEPTH, ROUNDS, TargetModel
+from fcca.cli._options import DEPTH, FOREST_DEPTH, MODEL_FILES, ROUNDS, TargetModel
 from fcca.cli._read_table import ModelColumns
 from fcca.discretizers import BLACK_BOX_DEPTH
 from fcca.exceptions import InvalidInputError
+from fcca.export import DistilledTree, holds_tree, load, size_in_words
 from fcca.models import (
     DecidedAt,
     LightGBMBooster,
@@ -34,8 +36,10 @@ from fcca.models import (
     unwrapped,
 )
 from fcca.tables import Columns, PowerOfTwoScaler
+from fcca.trees import OptimalTreeClassifier, TreeStructure
 
 SMALLEST_RANGE = 1e-20
+SMALL_TREES = (DistilledTree, FCCAClassifier, OptimalTreeClassifier)
 
 # --- by name ------------------------------------------------------------------------------------------------------------
 
@@ -133,6 +137,33 @@ def model_from_file(path: Path, *, trusted: bool) -> Any:
     return classifier
 
 
+def tree_or_model_from_file(path: Path, *, trusted: bool) -> Any:
+    """Load a small tree of fcca or a fitted classifier from a file, and check that its type is supported.
+
+    Parameters
+    ----------
+    path : Path
+    trusted : bool
+        As in :func:`model_from_file`.
+    """
+    if not holds_tree(path):
+        return model_from_file(path, trusted=trusted)
+    tree = load(path, trusted=trusted)
+    if not isinstance(tree, SMALL_TREES):
+        raise InvalidInputError(f"{path} holds a {type(tree).__name__}. Expected a tree or {MODEL_FILES}.")
+    read_model(tree)
+    return tree
+
+
+def structure_of(classifier: Any) -> TreeStructure | None:
+    """Return the nodes of a small tree of fcca; None for all other classifiers."""
+    if isinstance(classifier, DistilledTree):
+        return classifier.structure
+    if isinstance(classifier, FCCAClassifier):
+        return classifier.structure_
+    return classifier.tree_ if isinstance(classifier, OptimalTreeClassifier) else None
+
+
 def columns_of(classifier: Any, source: Path) -> ModelColumns:
     """Return the columns that a classifier from the file ``source`` was fitted on."""
     names, model = getattr(classifier, "feature_names_in_", None), read_model(classifier)
@@ -197,6 +228,8 @@ def _size(classifier: Any) -> str:
 
     The text is empty for models without trees.
     """
+    if (nodes := structure_of(classifier)) is not None:
+        return size_in_words(nodes)
     model = read_model(classifier)
     if not isinstance(model, TreeEnsemble) or type(unwrapped(classifier)).__name__ == "ExplainableBoostingClassifier":
         return ""
@@ -209,13 +242,13 @@ def _size(classifier: Any) -> str:
     return f"{n_trees:,} stumps" if depth == 1 else f"{n_trees:,} trees of depth up to {depth}"
 
 
-def decision(classifier: Any) -> str | None:
+def decision(classifier: Any, name: Callable[[Any], Any] = lambda label: label) -> str | None:
     """Describe the decision threshold of a classifier; None for the usual threshold.
 
-    The usual threshold is 0.5 for probabilities, and 0 for a decision function.
+    The usual threshold is 0.5 for probabilities, and 0 for a decision function. ``name`` returns the name of a class.
     """
     if isinstance(classifier, DecidedAt):
-        return _decision(classifier.classes_[1], "probability", classifier.threshold)
+        return _decision(name(classifier.classes_.tolist()[1]), "probability", classifier.threshold)
     if isinstance(classifier, FixedThresholdClassifier | TunedThresholdClassifierCV):
         tuned = isinstance(classifier, TunedThresholdClassifierCV)
         threshold = classifier.best_threshold_ if tuned else classifier.threshold
@@ -224,14 +257,14 @@ def decision(classifier: Any) -> str | None:
         positive = classifier._curve_scorer._get_pos_label() if tuned else classifier.pos_label
         method = classifier.response_method
         by_probability = method == "predict_proba" or (method == "auto" and hasattr(classifier, "predict_proba"))
-        label = classifier.classes_[1] if positive is None else positive
-        return _decision(label, "probability" if by_probability else "decision function", threshold)
+        label = classifier.classes_.tolist()[1] if positive is None else positive
+        return _decision(name(label), "probability" if by_probability else "decision function", threshold)
     if isinstance(classifier, FrozenEstimator):
-        return decision(classifier.estimator)
+        return decision(classifier.estimator, name)
     if isinstance(classifier, Pipeline):
-        return decision(classifier.steps[-1][1])
+        return decision(classifier.steps[-1][1], name)
     inner = getattr(classifier, "best_estimator_", None)
-    return None if inner is None else decision(inner)
+    return None if inner is None else decision(inner, name)
 
 
 def _decision(label: Any, of: str, threshold: float) -> str | None:

@@ -14,9 +14,11 @@ from fcca.cli._checks import (
     OptionCheck,
     accepted_by,
     check_installed,
+    class_names_of,
     class_weights,
     expects,
     file_of,
+    margin_of,
     number_or_word,
     special_values_of,
     table_format,
@@ -140,10 +142,27 @@ Table = Annotated[
     IS_TABLE,
 ]
 ModelArgument = Annotated[Path, argument(metavar="MODEL", help=f"The fitted classifier: {MODEL_FILES}."), IS_MODEL_FILE]
+TreeOrModel = Annotated[
+    Path,
+    argument(
+        metavar="MODEL",
+        help=f"A tree: tree.json, written by fcca distill, or .skops, written by fcca.export.save. Or a fitted classifier: "
+        f"{MODEL_FILES}.",
+    ),
+    file_of(f"a tree (tree.json) or a fitted model: {MODEL_FILES}"),
+]
 TrustModelFile = Annotated[bool, data_option("--trust-model-file", help=TRUSTED)]
 Label = Annotated[
     str | None,
     data_option(metavar="COL", help="Label column. Default: the column named label, target, class or y."),
+]
+ClassNames = Annotated[
+    str | None,
+    data_option(
+        metavar="LABEL=NAME,…",
+        help="Names to show instead of the labels, such as 0=good,1=bad. Other options use these names, too.",
+    ),
+    accepted_by(class_names_of),
 ]
 Categorical = Annotated[
     tuple[str, ...],
@@ -215,10 +234,14 @@ class Costs(Command):
         accepted_by(special_values_of),
     ] = None
     margin: Annotated[
-        float,
-        search_option(help="Margin by which the score of the new class must exceed the scores of the others."),
-        expects("a number above 0 and up to 1e100, such as 0.0001", lambda margin: 0 < margin <= 1e100),
-    ] = 1e-4
+        str,
+        search_option(
+            metavar="FLOAT|SHARE",
+            help="Margin by which the score of the new class must exceed the scores of the others: a number, or a share of "
+            "the range of scores, such as 10%. A larger margin gives changes that stay valid for similar models.",
+        ),
+        accepted_by(margin_of),
+    ] = "0.0001"
     decision_threshold: Annotated[
         float | None,
         search_option(
@@ -301,6 +324,7 @@ class _OtherSettings:
 
     model_file: Path | None
     q: float
+    class_names: str | None = None
     categorical: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()

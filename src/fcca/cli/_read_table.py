@@ -21,15 +21,17 @@ from sklearn.datasets import load_breast_cancer
 from fcca.cli import check_memory, memory_is_scarce
 from fcca.cli._checks import INPUT_FORMATS, table_format
 from fcca.cli._column_types import ColumnOptions, as_known, guessed, listed
+from fcca.cli._ragged_lines import check_fields
 from fcca.exceptions import InvalidInputError
 from fcca.streaming import decimals_as_numbers, names_in
 from fcca.tables import Columns, check_columns
-from fcca.utils import step
+from fcca.utils import close_to, step
 
 LABEL_NAMES = ("label", "target", "class", "y")
 # Errors of pandas and pyarrow for damaged files. Wrong type metadata in a Parquet file can raise any of them.
 DAMAGED = (
-    OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, NotImplementedError, zlib.error
+    OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, NotImplementedError, zlib.error,
+    pd.errors.ParserWarning,
 )  # fmt: skip
 COLUMNS_IN_ORDER = 100  # enough to copy the order from the message
 OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -240,6 +242,8 @@ def read_features(path: Path, label: str | None, model: ModelColumns, *, has_lab
         model.check(names, path.name)
     except InvalidInputError as error:
         hint = " Is one of them the label? Pass its name with --label." if label is None and len(names) > model.n else ""
+        if label is not None and label not in given:
+            hint = f" There is no label column {label!r}. {close_to(label, given)}"
         raise InvalidInputError(f"{error}{hint}") from error
     if len(frame) == 0:
         raise InvalidInputError(f"{path.name} has column names but no rows. Expected at least one row.")
@@ -320,11 +324,11 @@ def _read_csv(path: Path, compression: Any, as_text: Sequence[str]) -> pd.DataFr
                 dtype={at: str for at, name in enumerate(names) if name in as_text} or None,
                 **options,
             )
-        except pd.errors.ParserWarning as warning:
-            raise InvalidInputError(
-                f"Rows of {path.name} have more fields than its header, which has {len(names)}. "
-                "Expected one column name per field in the first line."
-            ) from warning
+        except (pd.errors.ParserWarning, pd.errors.ParserError):
+            check_fields(path, compression, len(names))
+            raise
+    if len(names) > 1 and frame.iloc[:, -1].isna().any():  # pandas fills short lines with missing values
+        check_fields(path, compression, len(names))
     frame.columns = pd.Index(names, dtype=object)
     return frame
 
@@ -357,7 +361,7 @@ def check_header(names: Sequence[str]) -> None:
 def _label_name(columns: Sequence[str], wanted: str | None) -> str:
     if wanted is not None:
         if wanted not in columns:
-            raise InvalidInputError(f"There is no label column {wanted!r}. The columns are {listed(columns)}.")
+            raise InvalidInputError(f"There is no label column {wanted!r}. {close_to(wanted, columns)}")
         return wanted
     found = [name for name in columns if name.strip().lower() in LABEL_NAMES]
     if len(found) == 1:

@@ -46,6 +46,7 @@ class Report(options.DistillSettings):
     ]
     trust_model_file: options.TrustModelFile = False
     label: options.Label = None
+    class_names: options.ClassNames = None
     test: Annotated[
         Path | None,
         data_option(

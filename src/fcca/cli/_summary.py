@@ -105,6 +105,7 @@ class _Distilled(Result):
                 facts=[*facts_of_data(found), ("Row numbers", "rows of the table, counted from 0")],
                 notes=found.notes,
                 advice=advice(found, self.settings),
+                class_names=found.class_names.by_label,
                 time_limit=TREE_SECONDS if limit is None else min(TREE_SECONDS, limit),
                 progress=progress,
             )
@@ -318,7 +319,7 @@ def _thresholds_table(found: Distillation) -> Table:
 def tree_of_rules(found: Distillation) -> Tree:
     """Return the decision tree for the console, with one line per branch."""
     nodes, names = found.classifier.structure_, found.discretizer.thresholds_.feature_names
-    first = branches_in_words(nodes, names, found.classifier.classes_.tolist(), found.shown_columns())
+    first = branches_in_words(nodes, names, found.classes, found.shown_columns())
 
     def leaf(branch: Branch) -> Text:
         text = Text("→ ")
@@ -421,7 +422,7 @@ def _document(found: Distillation) -> dict[str, Any]:
         "tree": {
             "depth": nodes.depth,
             "leaves": nodes.n_leaves,
-            "rules": nodes.rules(kept.feature_names, np.asarray(classifier.classes_, dtype=object), found.shown_columns()),
+            "rules": nodes.rules(kept.feature_names, np.array(found.classes, dtype=object), found.shown_columns()),
         },
         "certificate": asdict(as_distilled(classifier).certificate),
     }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from fcca.cli import _options as options, interrupts_deferred
-from fcca.cli._checks import expects, file_of
+from fcca.cli._checks import accepted_by, class_names_of, expects, file_of
 from fcca.cli._command import Command
 from fcca.cli._options import data_option
 from fcca.cli._running import Output
@@ -83,6 +83,13 @@ class Verify(Command):
     ] = None
     label: Annotated[
         str | None, data_option(metavar="COL", help="Label column. Default: the label column of the certificate.")
+    ] = None
+    class_names: Annotated[
+        str | None,
+        data_option(
+            metavar="LABEL=NAME,…", help="The --class-names of fcca distill, for --tree. The certificate has the labels."
+        ),
+        accepted_by(class_names_of),
     ] = None
     sample: Annotated[
         str,

@@ -24,6 +24,7 @@ from fcca.certificates import (
     verify,
 )
 from fcca.cli._black_box import training_table
+from fcca.cli._class_names import ClassNames
 from fcca.cli._column_types import as_known, listed
 from fcca.cli._command import Result
 from fcca.cli._console_text import number, panel, percent, plain_table, printable, seconds, status_counts
@@ -119,7 +120,7 @@ def run_verify(settings: Verify) -> VerifyResult:
             time_limit=settings.time_limit,
             n_jobs=settings.jobs,
         )
-    result = Verification((*_of_file(stated, table), *_of_tree(stated, settings.tree), *result.checks))
+    result = Verification((*_of_file(stated, table), *_of_tree(stated, settings.tree, settings.class_names), *result.checks))
     name = table.name if settings.data is None else str(settings.data)
     return VerifyResult(settings, name, described(black_box), stated, result, perf_counter() - began, tuple(notes))
 
@@ -148,15 +149,18 @@ def _table(stated: CertificateDocument, path: Path | None, label: str | None) ->
     return Dataset(table.name, as_known(chosen, stated.found.columns), table.y, table.label, table.from_text)
 
 
-def _of_tree(stated: CertificateDocument, path: Path | None) -> list[Check]:
+def _of_tree(stated: CertificateDocument, path: Path | None, class_names: str | None) -> list[Check]:
     """Compare the tree in the file of ``--tree`` with the tree of the certificate.
 
-    Return a list with one check, or an empty list without a file.
+    Return a list with one check, or an empty list without a file. ``class_names`` is the value of ``--class-names``.
     """
     if path is None:
         return []
+    expected = stated.tree
+    if expected is not None:
+        expected = ClassNames(class_names, expected.classes, "the certificate").of_tree(expected)
     try:
-        same = stated.tree is not None and to_json(from_json(path.read_bytes())) == to_json(stated.tree)
+        same = expected is not None and to_json(from_json(path.read_bytes())) == to_json(expected)
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from error
     words = f"{path.name} contains {'the tree of the certificate' if same else 'a different tree than the certificate'}."

@@ -12,6 +12,7 @@ from fcca.cells import Cells, Distances
 from fcca.counterfactuals._problem import LARGEST, Scale
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
 from fcca.tables import Special
+from fcca.utils import close_to
 
 Floats = NDArray[np.float64]
 
@@ -136,7 +137,7 @@ def check_columns_of_scale(scale: Scale, names: Sequence[str], is_number: Sequen
         return
     for name in scale:
         if name not in names:
-            raise InvalidInputError(f"scale gives a unit for the unknown column {name!r}. The columns are {list(names)}.")
+            raise InvalidInputError(f"scale gives a unit for the unknown column {name!r}. {close_to(name, names)}")
         if not is_number[list(names).index(name)]:
             raise InvalidInputError(
                 f"scale gives a unit for {name!r}, but this column holds categories. Set category_distance, the distance "

@@ -44,7 +44,7 @@ from fcca.tables import (
     special_by_column,
     without_special,
 )
-from fcca.utils import progress_bar, progress_shown
+from fcca.utils import close_to, progress_bar, progress_shown
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -59,8 +59,9 @@ class CounterfactualExplainer:
     Parameters
     ----------
     classifier : fitted classifier
-        Anything that :func:`fcca.read_model` reads, and trained boosters of XGBoost, LightGBM and CatBoost. The classifier
-        is not changed.
+        Anything that :func:`fcca.read_model` reads, and trained boosters of XGBoost, LightGBM and CatBoost. A small tree can
+        be explained, too: an :class:`fcca.FCCAClassifier`, an :class:`fcca.OptimalTreeClassifier` or a
+        :class:`fcca.export.DistilledTree`. The classifier is not changed.
     X : array-like or data frame of shape (n_rows, n_features)
         Training data, or similar data. X determines the units of distance, and a change stays inside the range of X. The
         cuts of the classifier divide a column into cells. A feature that moves into another cell takes the nearest value of
@@ -84,7 +85,8 @@ class CounterfactualExplainer:
     special_values : set of float, or mapping of column names to such sets, default=None
         Numbers that stand for something else, such as -9 for "no record". A set applies to all numeric columns. A special
         value is a category of its own: replacing it costs as much as a change of category. No change ends at a special
-        value, and ranges, medians and units of distance ignore it. Only for classifiers made of trees.
+        value, and ranges, medians and units of distance ignore it. Only for classifiers made of trees. None uses the special
+        values that a tree of this package knows, or none for other classifiers.
     margin : float or str, default=1e-4
         Score margin by which the target class must win, or a share of the range of scores, such as ``"10%"``. For a forest,
         ``"10%"`` means a lead of 10 % of the votes. For boosting and linear models, the range is from the 5th to the 95th
@@ -207,6 +209,8 @@ class CounterfactualExplainer:
         self._given_names = names if names is not None or known is None else list(known)
         self.feature_names = tuple(self._given_names or shown_names(X) or (f"x{j}" for j in range(n)))
         special = special_by_column(special_values, self.feature_names, self.engine.is_number)
+        if special_values is None:
+            special = dict(model.special)
         if special:
             self.engine = CounterfactualEngine(self.classifier, problem, model=self.engine.model, special=special)
         self._coding = self.engine.model.columns or Columns.numbers(n)
@@ -220,7 +224,7 @@ class CounterfactualExplainer:
         self.engine.observe(table)
         check_ordinary_values(self.engine.cells.box_low, special, self.feature_names)
         if special_values is None and self.engine.has_cuts:
-            likely = likely_special_values(table, self.engine.is_number)
+            likely = likely_special_values(without_special(table, special), self.engine.is_number)
             if likely:
                 warnings.warn(likely_in_words(likely, self.feature_names), SpecialValuesWarning, stacklevel=3)
         self.engine.measure_rows(self.feature_names)
@@ -282,6 +286,14 @@ class CounterfactualExplainer:
                     answers, request.wanted, int(n), n_features, partial(self._solve, request), progress
                 )
         return self._explanations(request, answers, number)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the rows of a table, as :meth:`explain` does, with the decision threshold and replaced values.
+
+        For example, ``explainer.explain(X[explainer.predict(X) == "bad"])`` explains the rows that are predicted as bad.
+        """
+        predicted: NDArray[Any] = self.engine.predict(self._encoded(X)[0])
+        return predicted
 
     def _request(self, X: Any, target: Any, probability: float | None, constraints: Iterable[Constraint] | None) -> Request:
         """Check and encode the arguments of :meth:`explain`."""
@@ -383,7 +395,7 @@ class CounterfactualExplainer:
         labels = [label.item() if isinstance(label, np.generic) else label for label in target]
         unknown = [label for label in labels if label not in classes]
         if unknown:
-            raise InvalidInputError(f"{unknown[0]!r} is not a class of the classifier. Its classes are {classes}.")
+            raise InvalidInputError(f"{unknown[0]!r} is not a class of the classifier. {close_to(unknown[0], classes)}")
         return np.array([classes.index(label) for label in labels], dtype=np.int32)
 
     # --- probabilities ------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fcca.counterfactuals._counterfactual_sentences import feature_in_words, grouped
 from fcca.counterfactuals._result import STATUSES, Counterfactuals, number_in_short
+from fcca.tables import without_special
 from fcca.utils import printable
 
 Floats = NDArray[np.float64]
@@ -113,8 +114,9 @@ class Explanations(Counterfactuals):
 
     @property
     def _outside(self) -> NDArray[np.bool_]:
-        """Mask of the numbers outside the range of the data; False for categories."""
-        outside: NDArray[np.bool_] = (self.table < self.box[0]) | (self.table > self.box[1])
+        """Mask of the numbers outside the range of the data; False for categories and special values."""
+        ordinary = without_special(self.table, self.special)
+        outside: NDArray[np.bool_] = (ordinary < self.box[0]) | (ordinary > self.box[1])
         if self.columns is not None:
             outside[:, self.columns.is_category] = False
         return outside

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from fcca.exceptions import InvalidInputError
 from fcca.export._provenance import Provenance, provenance_of
 from fcca.tables import Column, Columns, check_columns, column_names
 from fcca.thresholds import ThresholdTable
-from fcca.trees import OptimalTreeClassifier, TreeStructure
+from fcca.trees import OptimalTreeClassifier, ReasonsMixin, TreeStructure
 from fcca.utils import is_label, proof_in_words
 
 Label = str | int | float | bool
@@ -114,7 +114,7 @@ class Certificate:
 
 
 @dataclass(frozen=True)
-class DistilledTree:
+class DistilledTree(ReasonsMixin):
     """A stand-alone decision tree that predicts rows without the black box.
 
     It accepts rows in raw units and contains no training rows. :func:`fcca.export.from_json` returns it. Every exporter
@@ -188,10 +188,22 @@ class DistilledTree:
         return self.classes[int(self.heaviest[node])]
 
     @property
-    def class_array(self) -> NDArray[Any]:
+    def classes_(self) -> NDArray[Any]:
         """The classes as an array, of dtype object if their types differ."""
         one_type = len({type(label) for label in self.classes}) == 1
         return np.array(self.classes, dtype=None if one_type else object)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns of the table."""
+        return len(self.columns)
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        """Names of the columns. Accessing it raises an AttributeError if the tree was fitted without names."""
+        if not self.columns.named:
+            raise AttributeError("the tree was fitted without column names")
+        return np.array(self.columns.names, dtype=object)
 
     @cached_property
     def tests(self) -> tuple[Condition | None, ...]:
@@ -292,7 +304,7 @@ class DistilledTree:
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class with the largest training weight in each row's leaf."""
-        return self.class_array[self.heaviest[self.apply(X)]]
+        return self.classes_[self.heaviest[self.apply(X)]]
 
     def rules(self) -> list[str]:
         """Return one line of text per leaf, such as ``"LSTAT ≤ 9.725 and RM > 6.94 → 1 (0.97)"``.
@@ -301,6 +313,9 @@ class DistilledTree:
         """
         classes = np.array(self.classes, dtype=object)
         return self.structure.rules(self.columns.names, classes, self.columns)
+
+    def _described(self) -> tuple[TreeStructure, NDArray[Any], Sequence[str], Columns]:
+        return self.structure, self.classes_, self.columns.names, self.columns
 
 
 def as_distilled(tree: Any) -> DistilledTree:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from codecs import BOM_UTF8
 from copy import copy
@@ -30,6 +31,7 @@ from fcca.models.files import (
     file_content,
     load_skops,
     skops_library,
+    stored_class,
     try_in_child,
 )
 from fcca.selection import OptimalSelection, Selection
@@ -41,6 +43,7 @@ from fcca.utils import as_path, atomic_outputs, check_length, parsed
 __all__ = ["load", "save", "trusted_types"]
 
 FORMATS = "fcca's documents (.json) and skops (.skops), as fcca.export.save writes them"
+LONGEST_HEAD = 1000  # bytes of a JSON document in which its format is named
 
 STORED = (
     *(getattr(discretizers, name) for name in discretizers.__all__),
@@ -244,6 +247,17 @@ def load(path: str | Path, *, trusted: bool = False) -> Any:
         if str(path) in str(error):
             raise
         raise InvalidInputError(f"{path} cannot be loaded: {error}") from error
+
+
+def holds_tree(path: Path) -> bool:
+    """Return True if a file looks like a stored tree of this package: a JSON document or a stored estimator.
+
+    Only the beginning of a JSON file and the class in a skops file are read. :func:`load` checks the whole file.
+    """
+    content = file_content(path, FORMATS)
+    if content.startswith(ZIP):
+        return stored_class(content).startswith(("fcca.classifier.", "fcca.trees."))
+    return re.search(rb'"format"\s*:\s*"fcca[-.]', content[:LONGEST_HEAD]) is not None
 
 
 def _from_skops(path: Path, content: bytes) -> Any:

@@ -54,7 +54,7 @@ def to_sklearn(classifier: Any) -> DecisionTreeClassifier:
     True
     """
     tree = as_distilled(classifier)
-    classes = tree.class_array
+    classes = tree.classes_
     nodes, table = tree.structure, tree.thresholds
     tested = [None] * len(nodes.feature) if table is None else positions_of_tests(tree, table)
     conditions = np.array([-1 if at is None else at for at in tested], dtype=np.int32)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fcca import _core
 from fcca.models._links import Link
 from fcca.models._nodes import Nodes
-from fcca.tables import Columns
+from fcca.tables import Columns, Special
 
 Floats = NDArray[np.float64]
 
@@ -41,6 +41,8 @@ class Model:
     columns : Columns or None
         Names and categories of the classifier's columns, and whether values may be missing. None for plain numbers. In X,
         categories are given by codes, their positions in the column's ``categories``.
+    special : mapping of int to ndarray
+        Special values of numeric columns that the classifier knows, by position.
     """
 
     classes: NDArray[np.generic]
@@ -48,6 +50,7 @@ class Model:
     link: Link
     boundary: float = 0.0
     columns: Columns | None = None
+    special: Special = field(default_factory=dict)
 
     @property
     def n_outputs(self) -> int:

@@ -59,10 +59,13 @@ class Reader:
 
 READERS: dict[str, Reader] = {
     "catboost.core.CatBoostClassifier": Reader("_catboost", takes_missing=True),
+    "fcca.classifier.FCCAClassifier": Reader("_small_trees", "classifier", checks_fitted=True),
+    "fcca.export.DistilledTree": Reader("_small_trees", "distilled", checks_fitted=True),
     "fcca.models.readers.CatBoostModel": Reader("_catboost", "native"),
     "fcca.models.readers.DecidedAt": Reader("_decision_threshold"),
     "fcca.models.readers.LightGBMBooster": Reader("_lightgbm", "native"),
     "fcca.models.readers.XGBoostBooster": Reader("_xgboost", "native"),
+    "fcca.trees.OptimalTreeClassifier": Reader("_small_trees", "optimal", checks_fitted=True),
     "interpret.glassbox.ExplainableBoostingClassifier": Reader("_ebm"),
     "lightgbm.sklearn.LGBMClassifier": Reader("_lightgbm", takes_missing=True),
     "sklearn.calibration.CalibratedClassifierCV": Reader("_calibration", is_around=True),

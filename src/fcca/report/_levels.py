@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
@@ -101,9 +101,14 @@ class Levels:
         rates, judged = None, B
         if held_out is not None:
             judged = table.binarize(held_out.table)
-            rates = _rates(tree, judged, held_out, training.commonest)
+            rates = self._rates(tree, judged, held_out)
         quality = self.inputs.comparison.quality(tree, judged)
-        return Level(kept, tree, _rates(tree, B, training, training.commonest), rates, quality, is_own)
+        quality = replace(quality, commonest_class=self.inputs.name(quality.commonest_class))
+        return Level(kept, tree, self._rates(tree, B, training), rates, quality, is_own)
+
+    def _rates(self, tree: Any, B: NDArray[np.int8], rows: PredictedRows) -> dict[str, Any]:
+        commonest = self.inputs.training.commonest
+        return _rates(tree, B, rows, commonest) | {"commonest": printable(self.inputs.name(commonest))}
 
 
 def classifier_kept(inputs: ReportInput) -> Positions:
@@ -131,7 +136,6 @@ def _rates(tree: Any, B: NDArray[np.int8], rows: PredictedRows, commonest: Any) 
         "compression": compression_rate(B, rows.weight),
         "inconsistency": inconsistency_rate(B, rows.y, rows.weight),
         "baseline": fidelity(np.full(len(rows), commonest, dtype=rows.y.dtype), rows.y, rows.weight),
-        "commonest": printable(commonest),
     }
 
 

@@ -12,7 +12,7 @@ import math
 import os
 import webbrowser
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -60,6 +60,7 @@ def page(
     advice: Iterable[str] | None = None,
     time_limit: float | None = 10.0,
     progress: Progress | None = None,
+    class_names: Mapping[Any, str] | None = None,
 ) -> str:
     """Return the report of a fitted classifier as HTML.
 
@@ -105,6 +106,9 @@ def page(
         thresholds together take at most a fifth of this time. The page marks results that are not proven.
     progress : callable, optional
         Called as ``progress(n_done, n_positions)`` after each slider position.
+    class_names : mapping, optional
+        Names of the classes, such as ``{0: "declined", 1: "approved"}``. A class that is not in the mapping keeps its
+        label.
 
     Returns
     -------
@@ -116,7 +120,7 @@ def page(
     _check_options(title, max_rows, time_limit)
     given_facts, given_notes = _checked_facts(facts), _checked_texts("notes", notes)
     given_advice = None if advice is None else _checked_texts("advice", advice)
-    inputs = checked_input(classifier, X, y, sample_weight, X_test, y_test, row_numbers)
+    inputs = checked_input(classifier, X, y, sample_weight, X_test, y_test, row_numbers, class_names or {})
     sliders, first, level_notes = make_sliders(inputs, granularities, numbers, time_limit, progress)
     if given_advice is None:
         given_advice = tried_settings(inputs)

@@ -90,7 +90,7 @@ def data_document(
         "facts": [list(fact) for fact in (*given, *(fact for fact in _facts(inputs, name) if fact[0] not in titles))],
         "notes": [safe_text(note) for note in (*notes, *inputs.notes, *_notes(inputs))],
         "columns": [_column(inputs, j) for j in features],
-        "classes": [safe_text(label) for label in inputs.classes],
+        "classes": [safe_text(label) for label in inputs.shown_classes],
         "conditions": lines,
         "n_conditions": len(conditions),
         "n_counterfactuals": numbers([_n_proven(inputs)])[0],
@@ -180,8 +180,8 @@ def _quality(inputs: ReportInput) -> dict[str, Any]:
     return {
         "held_out": compared.is_held_out,
         "rows": numbers([compared.rows.masses.sum()])[0],
-        "classes": [safe_text(label) for label in compared.classes],
-        "commonest_class": safe_text(compared.commonest_class),
+        "classes": [safe_text(inputs.name(label)) for label in compared.classes],
+        "commonest_class": safe_text(inputs.name(compared.commonest_class)),
         "commonest": asdict(compared.commonest),
         "black_box": asdict(compared.black_box),
     }
@@ -372,7 +372,7 @@ def _cost_of_a_change(inputs: ReportInput) -> str:
 def _classes(inputs: ReportInput) -> str:
     codes = inputs.class_codes(inputs.training.y)
     counts = np.bincount(codes, minlength=len(inputs.classes))
-    texts = [f"{printable(label)} ({n:,})" for label, n in zip(inputs.classes, counts.tolist(), strict=True)]
+    texts = [f"{printable(label)} ({n:,})" for label, n in zip(inputs.shown_classes, counts.tolist(), strict=True)]
     shown = ", ".join(texts[:CLASSES_SHOWN])
     return shown if len(texts) <= CLASSES_SHOWN else f"{shown}, … ({len(texts)} classes)"
 

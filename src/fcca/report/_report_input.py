@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -82,6 +83,8 @@ class ReportInput:
         Rows that were not used for fitting.
     notes : tuple of str
         Notes on the held-out rows.
+    class_names : mapping
+        Names of some classes, by label.
     """
 
     classifier: FCCAClassifier
@@ -91,6 +94,7 @@ class ReportInput:
     are_named: bool
     held_out: PredictedRows | None
     notes: tuple[str, ...]
+    class_names: Mapping[Any, str] = field(default_factory=dict)
 
     @property
     def discretizer(self) -> Any:
@@ -128,6 +132,15 @@ class ReportInput:
             return sorted(found)
         except TypeError:  # strings and numbers mixed
             return list(found)
+
+    def name(self, label: Any) -> Any:
+        """Return the name of a class."""
+        return self.class_names.get(label, label)
+
+    @property
+    def shown_classes(self) -> list[Any]:
+        """The names of ``classes``."""
+        return [self.name(label) for label in self.classes]
 
     def class_codes(self, labels: NDArray[Any]) -> NDArray[np.int64]:
         """Return the position of each label in ``classes``."""
@@ -259,6 +272,7 @@ def checked_input(
     X_test: Any,
     y_test: Any,
     row_numbers: Any,
+    class_names: Mapping[Any, str],
 ) -> ReportInput:
     """Check the arguments of a report, encode all rows, and predict them with the black box.
 
@@ -277,7 +291,7 @@ def checked_input(
         columns = all_conditions(classifier).columns or Columns.numbers(held_out.table.shape[1])
         if n_unknown := int(columns.is_unknown(held_out.table).any(axis=1).sum()):
             notes = [_note_on_unknown(n_unknown)]
-    return ReportInput(classifier, training, rows.rows, names, row_numbers is not None, held_out, tuple(notes))
+    return ReportInput(classifier, training, rows.rows, names, row_numbers is not None, held_out, tuple(notes), class_names)
 
 
 def _predicted(classifier: FCCAClassifier, X: Any, y: NDArray[Any], weight: Floats | None) -> PredictedRows:

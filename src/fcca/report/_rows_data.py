@@ -94,7 +94,8 @@ def _counterfactuals(inputs: ReportInput, rows: Positions, listed: Positions) ->
     crossed = _crossed(inputs, some.rows, listed)
     known = inputs.class_codes(found.classes)
     # XGBoost predicts 1 for True, but the page has one name per class.
-    names = {label: str(inputs.classes[code]) for label, code in zip(found.classes.tolist(), known.tolist(), strict=True)}
+    shown = inputs.shown_classes
+    names = {label: str(shown[code]) for label, code in zip(found.classes.tolist(), known.tolist(), strict=True)}
     reached = ~some.is_status("infeasible", "unknown")
     to = np.where(reached, known[some.target_code], -1).tolist()
     cost, bound = _short(some.cost), _short(some.bound)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fcca.exceptions import InvalidInputError
 from fcca.tables._table_checks import called
-from fcca.utils import plain
+from fcca.utils import close_to, plain
 
 Floats = NDArray[np.float64]
 Special = Mapping[int, Floats]
@@ -48,7 +48,7 @@ def special_by_column(given: Any, names: Sequence[str], is_number: Sequence[bool
     found = {}
     for name, each in given.items():
         if name not in names:
-            raise InvalidInputError(f"special_values names the unknown column {name!r}. The columns are {list(names)}.")
+            raise InvalidInputError(f"special_values names the unknown column {name!r}. {close_to(name, names)}")
         j = list(names).index(name)
         if not is_number[j]:
             raise InvalidInputError(

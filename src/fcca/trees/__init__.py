@@ -9,6 +9,11 @@ from fcca.trees._criteria import (
     smoothed_probability as smoothed_probability,
 )
 from fcca.trees._optimal import OptimalTreeClassifier
+from fcca.trees._reasons import (
+    LeafReasons,
+    Reason,
+    ReasonsMixin as ReasonsMixin,
+)
 from fcca.trees._sentences import (
     amount_in_words as amount_in_words,
     compared_trees as compared_trees,
@@ -16,4 +21,4 @@ from fcca.trees._sentences import (
 )
 from fcca.trees._structure import TreeStructure
 
-__all__ = ["OptimalTreeClassifier", "TreeStructure"]
+__all__ = ["LeafReasons", "OptimalTreeClassifier", "Reason", "TreeStructure"]

@@ -1,7 +1,8 @@
-"""Methods that all fitted trees share: predictions, rules, and conversion to scikit-learn."""
+"""Methods that all fitted trees share: predictions, rules, reasons, and conversion to scikit-learn."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,14 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from fcca.tables import Columns
+from fcca.trees._reasons import ReasonsMixin
 from fcca.trees._structure import TreeStructure
 
 # Columns of 0 and 1 may stay bytes. As float64, they would need eight times the memory.
 ACCEPTED_TYPES = (np.float64, np.uint8, np.int8, np.bool_)
 
 
-class TreeAnswersMixin:
+class TreeAnswersMixin(ReasonsMixin):
     """Methods of a fitted tree: predictions, rules, and conversion to scikit-learn.
 
     A subclass provides the tree as ``_structure``. The nodes of this tree test the columns of X.
@@ -87,15 +89,19 @@ class TreeAnswersMixin:
         answers: NDArray[Any] = self.classes_[heaviest]
         return answers
 
+    def _described(self) -> tuple[TreeStructure, NDArray[Any], Sequence[str], Columns | None]:
+        check_is_fitted(self)
+        names = [str(name) for name in _check_feature_names_in(self)]
+        return self._structure, self.classes_, names, self._columns
+
     def rules(self) -> list[str]:
         """Return the rule of each leaf, such as ``"LSTAT ≤ 9.725 and RM > 6.94 → 1 (0.97)"``.
 
         A rule has the conditions on the path to the leaf and the predicted class. The number is the share of this class in
         the training weight of the leaf.
         """
-        check_is_fitted(self)
-        names = [str(name) for name in _check_feature_names_in(self)]
-        return self._structure.rules(names, self.classes_, self._columns)
+        nodes, classes, names, columns = self._described()
+        return nodes.rules(names, classes, columns)
 
     def to_sklearn(self) -> DecisionTreeClassifier:
         """Convert to a fitted DecisionTreeClassifier, for ``plot_tree``, dtreeviz or shap.

@@ -8,6 +8,7 @@ from fcca.models.files._skops import (
     ZIP as ZIP,
     load_skops as load_skops,
     skops_library as skops_library,
+    stored_class as stored_class,
 )
 from fcca.models.files._trial_load import try_in_child as try_in_child
 

@@ -147,6 +147,20 @@ def check_archive(content: bytes) -> None:
         check_constructors(json.loads(archive.read("schema.json")))
 
 
+def stored_class(content: bytes) -> str:
+    """Return the dotted name of the class of the object in a skops file; empty if the file is damaged.
+
+    No object is created.
+    """
+    try:
+        check_archive(content)
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            schema = json.loads(archive.read("schema.json"))
+        return f"{schema['__module__']}.{schema['__class__']}"
+    except (ValueError, LookupError, TypeError, zipfile.BadZipFile, RecursionError, OSError):
+        return ""
+
+
 def _check_boosters(found: Any) -> None:
     """Check all fitted boosters inside a loaded object.
 
