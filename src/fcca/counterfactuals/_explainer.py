@@ -22,12 +22,11 @@ from fcca.counterfactuals._engine import CounterfactualEngine
 from fcca.counterfactuals._explanations import Explanations
 from fcca.counterfactuals._probability import check_two_classes, probabilities, score_margin
 from fcca.counterfactuals._problem import CounterfactualProblem, Scale
-from fcca.counterfactuals._request import Request, check_effort, check_real, is_flat, n_columns, row_labels
+from fcca.counterfactuals._request import Request, check_effort, check_real, is_flat, n_columns, row_labels, target_codes
 from fcca.counterfactuals._result import Counterfactuals, joined, without_moves
 from fcca.counterfactuals._score_margins import DEFAULT_MARGIN, as_share, margin_of_share
 from fcca.counterfactuals._workers import reproducible_predictions
 from fcca.exceptions import InvalidInputError, SpecialValuesWarning, UnsupportedModelError, UnverifiedCounterfactualWarning
-from fcca.milp import ANY_OTHER_CLASS
 from fcca.models import as_classifier, decide_at, read_model
 from fcca.tables import (
     Columns,
@@ -44,7 +43,7 @@ from fcca.tables import (
     special_by_column,
     without_special,
 )
-from fcca.utils import close_to, progress_bar, progress_shown
+from fcca.utils import progress_bar, progress_shown
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -302,7 +301,7 @@ class CounterfactualExplainer:
         rules = self.constraints + (() if constraints is None else check_rules(constraints))
         limits = self._limits(rules, table)
         own = self.engine.class_index(self.engine.predict(table))
-        wanted = self._wanted(target, own)
+        wanted = target_codes(target, own, self.classes.tolist())
         margin = np.full(len(table), self.engine.problem.margin)
         if probability is not None:
             margin = self._probability_margins(probability, wanted)
@@ -379,24 +378,6 @@ class CounterfactualExplainer:
                 "used": pd.Series([self._coding.label(j, table[i, j]) for i, j in places], dtype=object),
             }
         )
-
-    def _wanted(self, target: Any, own: Codes) -> Codes:
-        """Convert ``target`` to positions in ``classes``; -1 stands for any other class."""
-        n_rows = len(own)
-        if target is None:
-            return 1 - own if len(self.classes) == 2 else np.full(n_rows, ANY_OTHER_CLASS, dtype=np.int32)
-        classes = self.classes.tolist()
-        if np.ndim(target) == 0:
-            target = [target] * n_rows
-        elif np.ndim(target) > 1 or len(target) != n_rows:
-            raise InvalidInputError(
-                f"target must be one label or one per row ({n_rows} rows), got shape {np.shape(target)}."
-            )
-        labels = [label.item() if isinstance(label, np.generic) else label for label in target]
-        unknown = [label for label in labels if label not in classes]
-        if unknown:
-            raise InvalidInputError(f"{unknown[0]!r} is not a class of the classifier. {close_to(unknown[0], classes)}")
-        return np.array([classes.index(label) for label in labels], dtype=np.int32)
 
     # --- probabilities ------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from fcca.constraints import Constraint, Limits
 from fcca.counterfactuals._problem import is_number
 from fcca.exceptions import InvalidInputError
+from fcca.milp import ANY_OTHER_CLASS
+from fcca.utils import close_to
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -91,3 +93,27 @@ def check_effort(n_jobs: Any, **time_limits: Any) -> None:
                 raise InvalidInputError(f"{name} must be None or a number of seconds of at least 0, got {limit!r}.")
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise InvalidInputError(f"n_jobs must be None, a number of threads, or -1 for all cores; got {n_jobs!r}.")
+
+
+def target_codes(target: Any, own: Codes, classes: list[Any]) -> Codes:
+    """Convert the argument ``target`` to positions in ``classes``; -1 stands for any other class.
+
+    Parameters
+    ----------
+    target : label, sequence of labels or None
+    own : ndarray of shape (n_rows,)
+        The predicted class of each row, as a position in ``classes``.
+    classes : list
+    """
+    n_rows = len(own)
+    if target is None:
+        return 1 - own if len(classes) == 2 else np.full(n_rows, ANY_OTHER_CLASS, dtype=np.int32)
+    if np.ndim(target) == 0:
+        target = [target] * n_rows
+    elif np.ndim(target) > 1 or len(target) != n_rows:
+        raise InvalidInputError(f"target must be one label or one per row ({n_rows} rows), got shape {np.shape(target)}.")
+    labels = [label.item() if isinstance(label, np.generic) else label for label in target]
+    unknown = [label for label in labels if label not in classes]
+    if unknown:
+        raise InvalidInputError(f"{unknown[0]!r} is not a class of the classifier. {close_to(unknown[0], classes)}")
+    return np.array([classes.index(label) for label in labels], dtype=np.int32)
