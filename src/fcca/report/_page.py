@@ -120,7 +120,7 @@ def page(
     _check_options(title, max_rows, time_limit)
     given_facts, given_notes = _checked_facts(facts), _checked_texts("notes", notes)
     given_advice = None if advice is None else _checked_texts("advice", advice)
-    inputs = checked_input(classifier, X, y, sample_weight, X_test, y_test, row_numbers, class_names or {})
+    inputs = checked_input(classifier, X, y, sample_weight, X_test, y_test, row_numbers, class_names)
     sliders, first, level_notes = make_sliders(inputs, granularities, numbers, time_limit, progress)
     if given_advice is None:
         given_advice = tried_settings(inputs)

@@ -272,7 +272,7 @@ def checked_input(
     X_test: Any,
     y_test: Any,
     row_numbers: Any,
-    class_names: Mapping[Any, str],
+    class_names: Mapping[Any, str] | None = None,
 ) -> ReportInput:
     """Check the arguments of a report, encode all rows, and predict them with the black box.
 
@@ -291,7 +291,9 @@ def checked_input(
         columns = all_conditions(classifier).columns or Columns.numbers(held_out.table.shape[1])
         if n_unknown := int(columns.is_unknown(held_out.table).any(axis=1).sum()):
             notes = [_note_on_unknown(n_unknown)]
-    return ReportInput(classifier, training, rows.rows, names, row_numbers is not None, held_out, tuple(notes), class_names)
+    return ReportInput(
+        classifier, training, rows.rows, names, row_numbers is not None, held_out, tuple(notes), class_names or {}
+    )
 
 
 def _predicted(classifier: FCCAClassifier, X: Any, y: NDArray[Any], weight: Floats | None) -> PredictedRows:
