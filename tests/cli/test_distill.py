@@ -214,7 +214,7 @@ BAD_DATA = {
     "question marks only": (_csv(table().assign(city="?")), ["'city'", "only missing values"]),
     "names only": (
         _csv(table()[["label"]].assign(name=[f"n{i}" for i in range(80)])),
-        ["no feature columns", "'name'", "80 different strings", "--categorical 'name'"],
+        ["no feature columns", "'name'", "80 different strings", "--keep 'name'"],
     ),
     "infinite": (_csv(_with("height", 4, "-inf")), ["'height'", "infinite", "-inf", "row 4"]),
     "too large": (_csv(_with("height", 4, "1e999")), ["'height'", "infinite", "row 4"]),
