@@ -1,0 +1,193 @@
+"""Logistic regression with an l1 penalty and bounds on signs, and the choice of its penalty by cross-validation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+Floats = NDArray[np.float64]
+
+#: Strengths of the penalty, as shares of the strength at which all coefficients are 0.
+STRENGTHS = np.geomspace(1.0, 0.004, 16)
+#: The penalty of the second fit, on the conditions that the first fit keeps, as a share of the first penalty.
+RELAXED = 0.25
+MOST_STEPS, MOST_SWEEPS = 50, 1000
+SMALL_STEP, SMALL_GAIN = 1e-9, 1e-9  # of the length of a step, and of the objective
+LEAST_CURVATURE = 1e-9
+
+
+class Coefficients(NamedTuple):
+    """The intercept, and one coefficient per column."""
+
+    intercept: float
+    slopes: Floats
+
+
+@dataclass(frozen=True)
+class LogisticProblem:
+    """Rows of a logistic regression, and bounds on its coefficients.
+
+    Attributes
+    ----------
+    Z : ndarray of shape (n_rows, n_columns)
+    y : ndarray of shape (n_rows,)
+        Share of the second class in each row, from 0 to 1.
+    judged_by : ndarray of shape (n_rows,)
+        What the predictions for held-out rows are compared with: shares of the second class from 0 to 1.
+    weight : ndarray of shape (n_rows,)
+    low, high : ndarray of shape (n_columns,)
+        Bounds on the coefficients; each pair contains 0.
+    """
+
+    Z: Floats
+    y: Floats
+    judged_by: Floats
+    weight: Floats
+    low: Floats
+    high: Floats
+
+    @property
+    def mean(self) -> float:
+        """Weighted mean of ``y``."""
+        return float(np.average(self.y, weights=self.weight))
+
+    @property
+    def start(self) -> Coefficients:
+        """The best intercept without any slopes."""
+        return Coefficients(float(np.log(self.mean / (1 - self.mean))), np.zeros(self.Z.shape[1]))
+
+    @property
+    def strongest(self) -> float:
+        """The smallest penalty at which all slopes are 0."""
+        return float(np.abs(self.Z.T @ (self.weight * (self.y - self.mean))).max(initial=0.0))
+
+    def columns(self, at: NDArray[np.bool_]) -> LogisticProblem:
+        """Select columns."""
+        return replace(self, Z=self.Z[:, at], low=self.low[at], high=self.high[at])
+
+
+class Fold(NamedTuple):
+    """Rows to learn from, and held-out rows."""
+
+    train: LogisticProblem
+    test: LogisticProblem
+
+
+def choose_coefficients(problem: LogisticProblem, folds: Sequence[Fold], most: int | None) -> Coefficients:
+    """Fit a relaxed lasso, and choose its penalties by cross-validation.
+
+    The first fit chooses the conditions. The second fit, on these conditions, has the same penalty or a quarter of it.
+
+    Parameters
+    ----------
+    problem : LogisticProblem
+        All rows.
+    folds : sequence of Fold
+    most : int or None
+        Maximum number of slopes that are not 0.
+    """
+    unit = problem.strongest
+    if unit == 0:
+        return problem.start
+    candidates = list(_relaxed_path(problem, unit))
+    is_allowed = np.array([most is None or np.count_nonzero(one.slopes) <= most for one in candidates])
+    losses = [_held_out_losses(fold, problem, unit) for fold in folds if 0 < fold.train.mean < 1]
+    if not losses:  # too few different rows for a cross-validation
+        return candidates[int(np.flatnonzero(is_allowed)[-1])]
+    return candidates[int(np.where(is_allowed, np.sum(losses, axis=0), np.inf).argmin())]
+
+
+def _held_out_losses(fold: Fold, problem: LogisticProblem, unit: float) -> list[float]:
+    """Return the log-loss of each candidate on the held-out rows of a fold."""
+    test, share = fold.test, float(fold.train.weight.sum() / problem.weight.sum())
+    path = _relaxed_path(fold.train, unit * share)
+    return [_log_loss(test.Z, test.judged_by, test.weight, found) for found in path]
+
+
+def _relaxed_path(problem: LogisticProblem, unit: float) -> Iterator[Coefficients]:
+    """Yield two fits for each strength, from the strongest to the weakest penalty."""
+    found = problem.start
+    for strength in STRENGTHS.tolist():
+        found = fit_lasso(problem, strength * unit, found)
+        yield found
+        kept = found.slopes != 0
+        relaxed = fit_lasso(
+            problem.columns(kept), RELAXED * strength * unit, Coefficients(found.intercept, found.slopes[kept])
+        )
+        slopes = np.zeros(len(kept))
+        slopes[kept] = relaxed.slopes
+        yield Coefficients(relaxed.intercept, slopes)
+
+
+def fit_lasso(problem: LogisticProblem, penalty: float, start: Coefficients) -> Coefficients:
+    """Minimize the log-loss plus ``penalty`` times the sum of the absolute slopes.
+
+    Newton's method: each step minimizes a quadratic model of the log-loss plus the penalty, by coordinate descent.
+    """
+    Z, y, weight = problem.Z, problem.y, problem.weight
+    A = np.column_stack([np.ones(len(Z)), Z])
+    bounds = np.append(-np.inf, problem.low), np.append(np.inf, problem.high)
+    penalties = np.append(0.0, np.full(Z.shape[1], penalty))
+    found = np.append(start.intercept, start.slopes)
+    value = _value(problem, found, penalty)
+    for _ in range(MOST_STEPS):
+        p = expit(A @ found)
+        curvature = A.T @ (A * (weight * np.maximum(p * (1 - p), LEAST_CURVATURE))[:, None])
+        gradient = A.T @ (weight * (p - y))
+        step = _quadratic_minimum(curvature, gradient, found, penalties, bounds, SMALL_GAIN * abs(value)) - found
+        length = 1.0
+        while (reached := _value(problem, found + length * step, penalty)) > value and length > SMALL_STEP:
+            length /= 2
+        if reached > value:
+            break
+        gain, value, found = value - reached, reached, found + length * step
+        if gain <= SMALL_GAIN * abs(value):
+            break
+    return Coefficients(float(found[0]), found[1:])
+
+
+def _value(problem: LogisticProblem, coefficients: Floats, penalty: float) -> float:
+    found = Coefficients(float(coefficients[0]), coefficients[1:])
+    return _log_loss(problem.Z, problem.y, problem.weight, found) + penalty * float(np.abs(found.slopes).sum())
+
+
+def _log_loss(Z: Floats, y: Floats, weight: Floats, found: Coefficients) -> float:
+    log_odds = found.intercept + Z @ found.slopes
+    return float((weight * (np.logaddexp(0.0, log_odds) - y * log_odds)).sum())
+
+
+def _quadratic_minimum(
+    curvature: Floats, gradient: Floats, start: Floats, penalties: Floats, bounds: tuple[Floats, Floats], tolerance: float
+) -> Floats:
+    """Minimize a quadratic function plus an l1 penalty within bounds, by coordinate descent.
+
+    ``gradient`` is the gradient of the quadratic function at ``start``. The descent stops when no coordinate improves the
+    value by more than ``tolerance``.
+    """
+    bend, penalty, low, high = (values.tolist() for values in (curvature.diagonal(), penalties, *bounds))
+    found, gradient = start.tolist(), gradient.copy()
+    everything = [j for j, one in enumerate(bend) if one > 0]
+    active = everything
+    for _ in range(MOST_SWEEPS):
+        largest = 0.0
+        for j in active:
+            best = found[j] - float(gradient[j]) / bend[j]
+            shrunk = max(abs(best) - penalty[j] / bend[j], 0.0)
+            change = min(max(math.copysign(shrunk, best), low[j]), high[j]) - found[j]
+            if change != 0:
+                found[j] += change
+                gradient += curvature[j] * change
+                largest = max(largest, change * change * bend[j])
+        if largest > tolerance:
+            active = [j for j in everything if found[j] != 0 or penalty[j] == 0]
+        elif active is everything:
+            break
+        else:
+            active = everything
+    return np.array(found)
