@@ -2,8 +2,8 @@
 
 Run: python benchmarks/scorecard.py [--data NAME …] [--seeds N] [--quick] [--json FILE]
 
-Splits are stratified 70/30. Tables with more than 9,000 rows are sampled. *fcca* is FCCAScorecard with its defaults, *points*
-the same with its rounded points, *monotonic* the same with monotonic="auto". *optbinning* is Scorecard with
+Splits are stratified 70/30. Tables with more than 9,000 rows are sampled. *fcca* is FCCAScorecard with its defaults,
+*points* the same with its rounded points, *monotonic* the same with monotonic="auto". *optbinning* is Scorecard with
 BinningProcess and LogisticRegression, all with their defaults, and the empirical weight of evidence for missing and special
 values. *logistic* is logistic regression on standardized numbers, with medians for missing numbers and a 0/1 column per
 category. The codes -9, -8 and -7 of heloc are special values for fcca and optbinning. Only bins with training rows count.

@@ -45,8 +45,8 @@ class FCCAScorecard(ScorecardAnswersMixin, ClassifierMixin, BaseEstimator):
         Fits the black box and finds its thresholds. Its ``special_values`` have bins of their own. Another discretizer, such
         as MidpointDiscretizer, can be used too. None stands for ``FCCADiscretizer()``.
     n_thresholds : int, default=None
-        Maximum number of conditions that separate bins, over all columns. None sets no limit. Either way, cross-validation
-        chooses the penalty.
+        Maximum number of conditions that separate bins, over all columns. None sets no limit: then the penalty alone, which
+        cross-validation chooses, decides.
     monotonic : {"rising", "falling", "auto"} or mapping of column names to these, default=None
         Trend of the points with the values of a numeric column. "rising": from each bin to the next, the points stay the
         same or rise. "falling": they stay the same or fall. "auto": the trend of the favourable class in the training rows.
@@ -90,10 +90,11 @@ class FCCAScorecard(ScorecardAnswersMixin, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    A relaxed lasso chooses the conditions: one penalty drops conditions, and the same or a smaller penalty shrinks the
-    coefficients of the others. Both are chosen by five-fold cross-validation, which compares the log-odds of held-out rows
-    with the mean of the label and the probability of the black box. Equal rows are in the same fold. So a row of weight 2
-    has the same effect as two rows, and the result does not depend on the order of the rows.
+    Five-fold cross-validation chooses the penalty. It compares the log-odds of held-out rows with the mean of the label and
+    the probability of the black box, by the log-loss. Equal rows are in the same fold. So a row of weight 2 has the same
+    effect as two rows, and the result does not depend on the order of the rows. If ``n_thresholds`` limits the conditions,
+    the weakest penalty that respects the limit chooses them. Then cross-validation chooses the penalty of a second
+    regression on these conditions.
 
     Values that no training row has, such as unknown categories, get 0 points, the mean of their column.
 

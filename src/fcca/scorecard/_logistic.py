@@ -14,10 +14,8 @@ from scipy.special import expit
 Floats = NDArray[np.float64]
 
 #: Strengths of the penalty, as shares of the strength at which all coefficients are 0.
-STRENGTHS = np.geomspace(1.0, 0.004, 16)
-#: The penalty of the second fit, on the conditions that the first fit keeps, as a share of the first penalty.
-RELAXED = 0.25
-MOST_STEPS, MOST_SWEEPS = 50, 1000
+STRENGTHS = np.geomspace(1.0, 0.004, 20)
+MOST_STEPS, MOST_SWEEPS = 50, 200
 SMALL_STEP, SMALL_GAIN = 1e-9, 1e-9  # of the length of a step, and of the objective
 LEAST_CURVATURE = 1e-9
 
@@ -80,9 +78,10 @@ class Fold(NamedTuple):
 
 
 def choose_coefficients(problem: LogisticProblem, folds: Sequence[Fold], most: int | None) -> Coefficients:
-    """Fit a relaxed lasso, and choose its penalties by cross-validation.
+    """Fit a lasso whose penalty is chosen by cross-validation.
 
-    The first fit chooses the conditions. The second fit, on these conditions, has the same penalty or a quarter of it.
+    If the number of conditions is limited, the weakest penalty that respects the limit chooses the conditions. Then the
+    penalty of a second lasso, on these conditions, is chosen by cross-validation.
 
     Parameters
     ----------
@@ -92,37 +91,32 @@ def choose_coefficients(problem: LogisticProblem, folds: Sequence[Fold], most: i
     most : int or None
         Maximum number of slopes that are not 0.
     """
-    unit = problem.strongest
-    if unit == 0:
-        return problem.start
-    candidates = list(_relaxed_path(problem, unit))
-    is_allowed = np.array([most is None or np.count_nonzero(one.slopes) <= most for one in candidates])
-    losses = [_held_out_losses(fold, problem, unit) for fold in folds if 0 < fold.train.mean < 1]
-    if not losses:  # too few different rows for a cross-validation
-        return candidates[int(np.flatnonzero(is_allowed)[-1])]
-    return candidates[int(np.where(is_allowed, np.sum(losses, axis=0), np.inf).argmin())]
+    path = list(_lasso_path(problem, problem.strongest))
+    if most is not None and any(np.count_nonzero(one.slopes) > most for one in path):
+        kept = next(one.slopes for one in reversed(path) if np.count_nonzero(one.slopes) <= most) != 0
+        parts = [Fold(fold.train.columns(kept), fold.test.columns(kept)) for fold in folds]
+        found = choose_coefficients(problem.columns(kept), parts, None)
+        slopes = np.zeros(len(kept))
+        slopes[kept] = found.slopes
+        return Coefficients(found.intercept, slopes)
+    losses = [_held_out_losses(fold, problem) for fold in folds if 0 < fold.train.mean < 1]
+    # Without a fold, there are too few different rows for a cross-validation.
+    return path[int(np.sum(losses, axis=0).argmin())] if losses else path[-1]
 
 
-def _held_out_losses(fold: Fold, problem: LogisticProblem, unit: float) -> list[float]:
-    """Return the log-loss of each candidate on the held-out rows of a fold."""
+def _held_out_losses(fold: Fold, problem: LogisticProblem) -> list[float]:
+    """Return the log-loss on the held-out rows of a fold, for each strength of the penalty."""
     test, share = fold.test, float(fold.train.weight.sum() / problem.weight.sum())
-    path = _relaxed_path(fold.train, unit * share)
+    path = _lasso_path(fold.train, problem.strongest * share)
     return [_log_loss(test.Z, test.judged_by, test.weight, found) for found in path]
 
 
-def _relaxed_path(problem: LogisticProblem, unit: float) -> Iterator[Coefficients]:
-    """Yield two fits for each strength, from the strongest to the weakest penalty."""
+def _lasso_path(problem: LogisticProblem, unit: float) -> Iterator[Coefficients]:
+    """Yield the coefficients for each strength, from the strongest to the weakest penalty."""
     found = problem.start
     for strength in STRENGTHS.tolist():
         found = fit_lasso(problem, strength * unit, found)
         yield found
-        kept = found.slopes != 0
-        relaxed = fit_lasso(
-            problem.columns(kept), RELAXED * strength * unit, Coefficients(found.intercept, found.slopes[kept])
-        )
-        slopes = np.zeros(len(kept))
-        slopes[kept] = relaxed.slopes
-        yield Coefficients(relaxed.intercept, slopes)
 
 
 def fit_lasso(problem: LogisticProblem, penalty: float, start: Coefficients) -> Coefficients:

@@ -82,8 +82,8 @@ class Terms:
 
     @cached_property
     def _distinct(self) -> tuple[NDArray[np.int8], NDArray[np.intp]]:
-        rows, inverse = np.unique(self.binary, axis=0, return_inverse=True)
-        return rows, inverse.ravel()
+        found, inverse = np.unique(self.binary, axis=0, return_inverse=True)
+        return found, inverse.ravel()
 
     def problem(
         self, y: Floats, probability: Floats, trends: Mapping[int, int], rows: NDArray[np.bool_] | None = None
@@ -117,8 +117,8 @@ class Terms:
 
         The order of the rows has no effect on the folds. The parameters are those of :meth:`problem`.
         """
-        numbers = np.column_stack([np.where(np.isnan(self.X), np.inf, self.X), y])
-        fold = np.unique(numbers, axis=0, return_inverse=True)[1].ravel() % N_FOLDS
+        values = np.where(np.isnan(self.X), np.inf, self.X)
+        fold = np.unique(values, axis=0, return_inverse=True)[1].ravel() % N_FOLDS
         parts = [
             (self.problem(y, probability, trends, fold != k), self.problem(y, probability, trends, fold == k))
             for k in range(N_FOLDS)
@@ -127,20 +127,20 @@ class Terms:
 
     def _sums(self, values: Floats) -> Floats:
         rows, inverse = self._distinct
-        found: Floats = np.bincount(inverse, weights=values, minlength=len(rows))
+        found = np.bincount(inverse, weights=values, minlength=len(rows)).astype(np.float64)
         return found
 
     @cached_property
     def columns_of_regression(self) -> Floats:
         """The distinct binary rows, with the mean 0 in cuts and sets."""
-        weight = self._sums(self.weight)
-        Z = self._distinct[0].astype(np.float64)
+        weight: Floats = self._sums(self.weight)
+        Z: Floats = self._distinct[0].astype(np.float64)
         feature, ordinary = self.table.feature, self.is_ordinary
         for j in np.unique(feature).tolist():
             has_ordinary = ~Z[:, (feature == j) & ~ordinary].any(axis=1)
             mine = np.flatnonzero((feature == j) & ordinary)
             if has_ordinary.any():
-                mean = np.average(Z[np.ix_(has_ordinary, mine)], axis=0, weights=weight[has_ordinary])
+                mean: Floats = np.average(Z[np.ix_(has_ordinary, mine)], axis=0, weights=weight[has_ordinary])
                 Z[np.ix_(has_ordinary, mine)] -= mean
         return Z
 
@@ -175,7 +175,8 @@ class Terms:
             ordinary = np.array([slopes[sets] @ member[codes[0]] for codes in groups])
         column = ScorecardColumn(j, tuple(cuts.tolist()), special, groups, np.zeros(0), np.zeros((0, 2)))
         place = column.place(self.X[:, j])
-        weight = np.stack([np.bincount(place, self.weight * one, column.n_bins) for one in (1 - y, y)], axis=1)
+        weight = np.zeros((column.n_bins, 2))
+        np.add.at(weight, (place, y.astype(np.intp)), self.weight)
         coefficient = np.zeros(column.n_bins)
         held = weight[: len(ordinary)].sum(axis=1)
         coefficient[: len(ordinary)] = ordinary - (held @ ordinary / held.sum() if held.any() else 0.0)
