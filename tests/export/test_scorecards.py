@@ -21,6 +21,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::fcca.exceptions.UnknownValuesWa
 CASES = [(seed, {"round_points": rounded}) for seed in range(4) for rounded in (True, False)]
 
 
+def as_arrow(rows: pd.DataFrame) -> pa.Table:
+    return pa.Table.from_pandas(rows.assign(purpose=rows["purpose"].astype(object)), preserve_index=False)
+
+
 @pytest.mark.parametrize("engine", [DuckDB, SQLite])
 @pytest.mark.parametrize(("seed", "parameters"), CASES)
 def test_sql_gives_the_same_scores(seed, parameters, engine):
@@ -28,7 +32,7 @@ def test_sql_gives_the_same_scores(seed, parameters, engine):
     card, _, _ = fitted(seed, **parameters)
     rows = hard_rows(card, seed)
     database = engine()
-    database.load(pa.Table.from_pandas(rows, preserve_index=False))
+    database.load(as_arrow(rows))
     found = database.answers(scorecard_to_sql(card, dialect=engine.__name__.lower(), add=SCORECARD_ADDITIONS))
     database.close()
     assert found["score"] == card.score_points(rows).tolist()
@@ -75,11 +79,11 @@ def test_a_scorecard_read_back_gives_the_same_scores(seed, parameters):
 def test_infinite_numbers_give_null():
     imported("sqlglot")
     card, _, _ = fitted(0)
-    used = [name for name in card.get_feature_names_out() if name != "purpose"][0]
+    used = next(name for name in card.get_feature_names_out() if name != "purpose")
     rows = hard_rows(card, 0, 3)
     rows[used] = [np.inf, -np.inf, 1.0]
     database = DuckDB()
-    database.load(pa.Table.from_pandas(rows, preserve_index=False))
+    database.load(as_arrow(rows))
     found = database.answers(scorecard_to_sql(card, add=["score", "prediction"]))
     database.close()
     assert (
@@ -128,7 +132,7 @@ def damages():
     yield ("version",), 2, "reads only version 1"
 
 
-@pytest.mark.parametrize(("path", "value", "message"), damages())
+@pytest.mark.parametrize(("path", "value", "message"), list(damages()))
 def test_damaged_documents_are_refused(path, value, message):
     card, _, _ = fitted(0)
     document = json.loads(scorecard_to_json(card))

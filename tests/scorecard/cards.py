@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 from sklearn.ensemble import GradientBoostingClassifier
@@ -24,6 +26,7 @@ def random_table(seed: int, n: int = 400) -> tuple[pd.DataFrame, np.ndarray]:
     return pd.DataFrame({"income": income, "age": age, "purpose": purpose}), np.where(score > 0.5, "yes", "no")
 
 
+@cache
 def fitted(seed: int, **parameters) -> tuple[FCCAScorecard, pd.DataFrame, np.ndarray]:
     """A scorecard on a random table."""
     X, y = random_table(seed)

@@ -116,5 +116,5 @@ def test_wrong_parameters_are_refused_before_any_work(parameters, message, monke
 
 
 def test_three_classes_are_refused():
-    with pytest.raises(InvalidInputError, match="Only binary classification is supported. y has 3 classes"):
+    with pytest.raises(InvalidInputError, match=r"Only binary classification is supported\. y has 3 classes"):
         FCCAScorecard().fit(*load_iris(return_X_y=True))

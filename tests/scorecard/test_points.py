@@ -33,19 +33,17 @@ def test_rounded_points_are_whole_and_add_up():
     points = card.contributions(rows)
     assert (points % 1 == 0).all().all()
     assert (card.score_points(rows) == card.base_points_ + points.sum(axis=1)).all()
-    exact = card.set_params(round_points=False).fit(*random_table(0)).score_points(rows)
-    assert np.abs(card.score_points(rows) - exact).max() < 1e-9
+    exact, _, _ = fitted(0, round_points=False)
+    assert np.abs(card.score_points(rows) - exact.score_points(rows)).max() <= 0.5 * (1 + points.shape[1])
 
 
 @pytest.mark.parametrize("trend", ["rising", "falling", "auto"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_points_are_monotone_between_all_neighbouring_bins(seed, trend):
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(rng.normal(size=(300, 4)).round(2), columns=list("abcd"))
     y = (np.sin(2 * X["a"]) + np.cos(3 * X["b"]) + rng.normal(0, 0.7, 300) > 0).astype(int)  # no trend at all
-    card = FCCAScorecard(MidpointDiscretizer(), monotonic=trend, round_points=bool(seed % 2)).fit(X, y)
-    free = FCCAScorecard(MidpointDiscretizer()).fit(X, y)
-    assert any((np.diff(points) < 0).any() and (np.diff(points) > 0).any() for points in free.scorecard_.points)
+    card = FCCAScorecard(MidpointDiscretizer(max_thresholds=20), monotonic=trend, round_points=bool(seed % 2)).fit(X, y)
     for column, points in zip(card.scorecard_.used, card.scorecard_.points, strict=True):
         found = card.trends_["abcd"[column.feature]]
         assert trend in (found, "auto")
@@ -53,8 +51,14 @@ def test_points_are_monotone_between_all_neighbouring_bins(seed, trend):
         assert (steps >= 0).all() if found == "rising" else (steps <= 0).all()
 
 
+def test_points_without_a_trend_may_rise_and_fall():
+    card, _, _ = fitted(0)
+    income = card.scorecard_.points[card.scorecard_.features_used.index("income")]
+    assert {-1, 1} <= set(np.sign(np.diff(income)).tolist())
+
+
 def test_a_trend_applies_to_the_named_columns_only():
-    card, _, _ = fitted(1, monotonic={"age": "falling", "income": None})
+    card, _, _ = fitted.__wrapped__(1, monotonic={"age": "falling", "income": None})
     assert card.trends_ == {"age": "falling"}
 
 

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 #: Strengths of the penalty, as shares of the strength at which all coefficients are 0.
 STRENGTHS = np.geomspace(1.0, 0.004, 20)
 MOST_STEPS, MOST_SWEEPS = 50, 200
-SMALL_STEP, SMALL_GAIN = 1e-9, 1e-9  # of the length of a step, and of the objective
+SMALL_STEP, SMALL_GAIN = 1e-9, 1e-8  # of the length of a step, and of the objective
 LEAST_CURVATURE = 1e-9
 
 
