@@ -92,9 +92,9 @@ class FCCAScorecard(ScorecardAnswersMixin, ClassifierMixin, BaseEstimator):
     -----
     Five-fold cross-validation chooses the penalty. It compares the log-odds of held-out rows with the mean of the label and
     the probability of the black box, by the log-loss. Equal rows are in the same fold. So a row of weight 2 has the same
-    effect as two rows, and the result does not depend on the order of the rows. If ``n_thresholds`` limits the conditions,
-    the weakest penalty that respects the limit chooses them. Then cross-validation chooses the penalty of a second
-    regression on these conditions.
+    effect as two rows, and the result does not depend on the order of the rows.If ``n_thresholds`` limits the conditions,
+    those with the largest coefficients are kept, under the strongest penalty that keeps more of them than the limit. Then
+    cross-validation chooses the penalty of a second regression on these conditions.
 
     Values that no training row has, such as unknown categories, get 0 points, the mean of their column.
 

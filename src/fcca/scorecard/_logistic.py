@@ -80,8 +80,8 @@ class Fold(NamedTuple):
 def choose_coefficients(problem: LogisticProblem, folds: Sequence[Fold], most: int | None) -> Coefficients:
     """Fit a lasso whose penalty is chosen by cross-validation.
 
-    If the number of conditions is limited, the weakest penalty that respects the limit chooses the conditions. Then the
-    penalty of a second lasso, on these conditions, is chosen by cross-validation.
+    If the number of conditions is limited, take the strongest penalty that keeps more conditions. Of these conditions, those
+    with the largest slopes are kept. Then the penalty of a second lasso, on these conditions, is chosen by cross-validation.
 
     Parameters
     ----------
@@ -92,8 +92,10 @@ def choose_coefficients(problem: LogisticProblem, folds: Sequence[Fold], most: i
         Maximum number of slopes that are not 0.
     """
     path = list(_lasso_path(problem, problem.strongest))
-    if most is not None and any(np.count_nonzero(one.slopes) > most for one in path):
-        kept = next(one.slopes for one in reversed(path) if np.count_nonzero(one.slopes) <= most) != 0
+    above = [] if most is None else [one.slopes for one in path if np.count_nonzero(one.slopes) > most]
+    if above:
+        kept = np.zeros(len(above[0]), dtype=np.bool_)
+        kept[np.argsort(-np.abs(above[0]), kind="stable")[:most]] = True
         parts = [Fold(fold.train.columns(kept), fold.test.columns(kept)) for fold in folds]
         found = choose_coefficients(problem.columns(kept), parts, None)
         slopes = np.zeros(len(kept))
