@@ -39,7 +39,7 @@ def test_the_files_score_the_table_as_each_other(people_csv, out):
     connection = duckdb.connect()
     connection.register("data", rows.assign(position=range(len(rows))))
     found = connection.execute((out / "scorecard.sql").read_text()).df().sort_values("position")
-    assert found["score"].tolist() == expected
+    assert found["fcca_score"].tolist() == expected
     assert pd.read_csv(out / "scorecard.csv")["points"].tolist() == card.table["points"].tolist()
     assert len(ScorecardDisplay.from_estimator(card).axes_) == 2
 

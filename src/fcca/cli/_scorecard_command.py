@@ -41,7 +41,8 @@ class Scorecard(Command):
 
     The summary compares the scorecard on held-out rows with the black box and with logistic regression on all columns. These
     files are written: scorecard.json; scorecard.csv, the table of the bins; scorecard.sql, a query for DuckDB; and
-    scorecard.py, a Python module. The query requires sqlglot.
+    scorecard.py, a Python module. The query adds the columns score and probability, with the prefix fcca_ if the
+    table has a column of that name. It requires sqlglot.
 
     [bold]Examples[/]
 
@@ -49,10 +50,10 @@ class Scorecard(Command):
     [cyan]fcca scorecard[/]
 
     [dim]# your table, with trends, special values, and at most 15 thresholds[/]
-    [cyan]fcca scorecard loans.csv --label default --monotonic auto --special=-9,-8 --thresholds 15[/]
+    [cyan]fcca scorecard loans.csv --monotonic auto --special=-9,-8 --thresholds 15[/]
 
     [dim]# another scale[/]
-    [cyan]fcca scorecard loans.csv --favourable paid --pdo 40 --base-score 500 --base-odds 20[/]
+    [cyan]fcca scorecard loans.csv --favourable paid --pdo 40 --base-odds 20[/]
     """
 
     data: options.Table = None

@@ -48,6 +48,8 @@ from fcca.utils import AtomicOutputs, plain, step
 
 Labels = NDArray[np.generic]
 
+ADDED = ("score", "probability")  # by the query
+
 
 @dataclass(frozen=True)
 class ScorecardResult(Result):
@@ -114,11 +116,16 @@ class ScorecardResult(Result):
             "files": [str(path) for path in written],
         }
 
+    def _prefix(self) -> str:
+        """Return a prefix for the columns that the query adds; empty if the table has no such column."""
+        there = {name.lower() for name in self.scorecard.scorecard_.columns.names}
+        return "fcca_" if there.intersection(ADDED) else ""
+
     def write(self, outputs: AtomicOutputs) -> None:
         """Write the scorecard as JSON, CSV, SQL and Python."""
         texts = {
             SCORECARD_JSON: scorecard_to_json(self.scorecard),
-            SCORECARD_SQL: scorecard_to_sql(self.scorecard, add=("score", "probability")),
+            SCORECARD_SQL: scorecard_to_sql(self.scorecard, add=ADDED, prefix=self._prefix()),
             SCORECARD_PYTHON: scorecard_to_python(self.scorecard),
             SCORECARD_CSV: self.scorecard.table_.to_csv(index=False, lineterminator="\n"),
         }

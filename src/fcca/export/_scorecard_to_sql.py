@@ -80,7 +80,7 @@ def scorecard_to_sql(
     check_columns(card.columns, [column.feature for column in card.used], database)
     writer = ConditionWriter(card.columns, database, parts[-1])
     added = [(f"{prefix}{name}", value) for one in dict.fromkeys(given) for name, value in _added(one, card, writer)]
-    check_added(card.columns, [name for name, _ in added], database)
+    check_added(card.columns, [name for name, _ in added], database, "Give another prefix.")
     return laid_out(query_of(parts, added), database)
 
 

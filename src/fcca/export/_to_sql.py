@@ -190,19 +190,19 @@ def check_columns(columns: Columns, asked: Sequence[int], dialect: Dialect) -> N
             )
 
 
-def check_added(columns: Columns, names: Sequence[str], dialect: Dialect) -> None:
+def check_added(columns: Columns, names: Sequence[str], dialect: Dialect, advice: str = OTHER_PREFIX) -> None:
     """Check the names of added columns."""
     there = {dialect.same_name(name): name for name in columns.names}
     known: dict[str, str] = {}
     for name in names:
-        same = dialect.same_name(dialect.check_name(name, "The added column", OTHER_PREFIX))
+        same = dialect.same_name(dialect.check_name(name, "The added column", advice))
         if same in there:
             raise InvalidInputError(
-                f"The query adds a column {name!r}, but the table already has a column {there[same]!r}. {OTHER_PREFIX}"
+                f"The query adds a column {name!r}, but the table already has a column {there[same]!r}. {advice}"
             )
         if same in known:
             raise InvalidInputError(
-                f"The names of the added columns {known[same]!r} and {name!r} are the same in {dialect.name}. {OTHER_PREFIX}"
+                f"The names of the added columns {known[same]!r} and {name!r} are the same in {dialect.name}. {advice}"
             )
         known[same] = name
 
