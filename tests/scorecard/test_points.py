@@ -98,7 +98,7 @@ def test_the_regression_meets_the_conditions_of_an_optimum():
         found = fit_lasso(problem, 4.0, problem.start)
         residual = expit(found.intercept + Z @ found.slopes) - y
         gradient = Z.T @ residual
-        assert residual.sum() == pytest.approx(0, abs=1e-3)
+        assert residual.sum() == pytest.approx(0, abs=1e-2)
         free = found.slopes != 0
         assert 0 < free.sum() < 6
         np.testing.assert_allclose(gradient[free], -4.0 * np.sign(found.slopes[free]), atol=1e-2)

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fcca.export._scorecards import as_scorecard
 from fcca.export._to_json import json_document, written_columns
-from fcca.scorecard import Scorecard, ScorecardColumn
+from fcca.scorecard import Scorecard, ScorecardColumn, as_scorecard
 from fcca.tables import Column, Columns
 from fcca.utils import DocumentReader, is_label, parsed
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fcca.export._scorecards import as_scorecard
 from fcca.export._to_python import CATEGORY, MISSING, NUMBER
-from fcca.scorecard import Scorecard, ScorecardColumn
+from fcca.scorecard import Scorecard, ScorecardColumn, as_scorecard
 
 HEAD = '''\
 """A scorecard, written by fcca. Plain Python without dependencies.

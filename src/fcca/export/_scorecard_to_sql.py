@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from fcca.exceptions import InvalidInputError
 from fcca.export._distilled_tree import Condition
-from fcca.export._scorecards import as_scorecard
 from fcca.export._to_sql import check_added, check_columns, checked_dialect, checked_table, query_of
-from fcca.scorecard import Scorecard, ScorecardColumn
+from fcca.scorecard import Scorecard, ScorecardColumn, as_scorecard
 
 if TYPE_CHECKING:
     from fcca.export._sql_dialects import Dialect, Expression

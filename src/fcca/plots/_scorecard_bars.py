@@ -6,14 +6,13 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from fcca.exceptions import InvalidInputError
 from fcca.plots._axes import fitting, is_narrow, name_lines, plain_frame, room_of
 from fcca.plots._display import Display
 from fcca.plots._plot_text import one_line, percent, several, some_lines
 from fcca.plots._style import BLUE, HATCHES, NAME_WIDTH, ORANGE, SMALL, TITLE, VERMILION, filled
-from fcca.scorecard import FCCAScorecard, Scorecard
+from fcca.scorecard import FCCAScorecard, Scorecard, as_scorecard
 from fcca.utils import whole_number
 
 WIDTH, LINE = 9.5, 0.25  # inches
@@ -79,12 +78,7 @@ class ScorecardDisplay(Display):
         -------
         ScorecardDisplay
         """
-        if isinstance(scorecard, FCCAScorecard):
-            check_is_fitted(scorecard)
-            scorecard = scorecard.scorecard_
-        if not isinstance(scorecard, Scorecard):
-            raise InvalidInputError(f"Expected a fitted FCCAScorecard or a Scorecard, got {type(scorecard).__name__}.")
-        return cls(scorecard, beside=beside, max_bins=max_bins).plot(ax)
+        return cls(as_scorecard(scorecard), beside=beside, max_bins=max_bins).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         most = whole_number("max_bins", self.max_bins)

@@ -305,3 +305,14 @@ class FCCAScorecard(ScorecardAnswersMixin, ClassifierMixin, BaseEstimator):
 def _special_values(discretizer: Any, columns: Columns) -> Special:
     is_number = [column.categories is None for column in columns]
     return special_by_column(getattr(discretizer, "special_values", None), columns.names, is_number)
+
+
+def as_scorecard(given: Any) -> Scorecard:
+    """Return the stand-alone scorecard of a fitted FCCAScorecard, or a Scorecard itself."""
+    if isinstance(given, Scorecard):
+        return given
+    if not isinstance(given, FCCAScorecard):
+        raise InvalidInputError(f"Expected a fitted FCCAScorecard or a Scorecard, got {type(given).__name__}.")
+    check_is_fitted(given)
+    card: Scorecard = given.scorecard_
+    return card
