@@ -29,6 +29,7 @@ from fcca.report._levels import tried_settings
 from fcca.report._page_data import data_document, listed_conditions, picked, rows_document, sample
 from fcca.report._report_input import Positions, ReportInput, all_conditions, check_classifier, checked_input
 from fcca.report._sliders import Progress, Slider, check_granularities, make_sliders
+from fcca.scorecard import Scorecard, as_scorecard
 from fcca.utils import atomic_outputs, is_number, whole_number
 
 TEMPLATE = "page.html.j2"
@@ -56,6 +57,7 @@ def page(
     facts: Iterable[tuple[str, str]] = (),
     notes: Iterable[str] = (),
     advice: Iterable[str] | None = None,
+    scorecard: Any = None,
     time_limit: float | None = 10.0,
     progress: Progress | None = None,
 ) -> str:
@@ -97,6 +99,8 @@ def page(
     advice : sequence of str, optional
         Sentences to show if the tree is no better than always predicting the most frequent class. By default, other settings
         of the tree are tried, and those with a better tree are listed.
+    scorecard : FCCAScorecard or Scorecard, optional
+        A fitted scorecard, whose bins and points are shown in a section of their own.
     time_limit : float or None, default=10.0
         Seconds for the tree at each position of a slider, except the tree of the classifier. All searches for the best
         thresholds together take at most a fifth of this time. The page marks results that are not proven.
@@ -112,12 +116,13 @@ def page(
     granularities, numbers = check_granularities(Q), check_numbers(n_thresholds, len(all_conditions(classifier)))
     _check_options(title, max_rows, time_limit)
     given_facts, given_notes = _checked_facts(facts), _checked_texts("notes", notes)
+    card = None if scorecard is None else as_scorecard(scorecard)
     given_advice = None if advice is None else _checked_texts("advice", advice)
     inputs = checked_input(classifier, X, y, sample_weight, X_test, y_test, row_numbers)
     sliders, first, level_notes = make_sliders(inputs, granularities, numbers, time_limit, progress)
     if given_advice is None:
         given_advice = tried_settings(inputs)
-    draft = Draft(inputs, sliders, first, title, given_facts, [*given_notes, *level_notes], given_advice)
+    draft = Draft(inputs, sliders, first, title, given_facts, [*given_notes, *level_notes], given_advice, card)
     return draft.fitting(int(max_rows))
 
 
@@ -217,7 +222,7 @@ class Draft:
     sliders : sequence of Slider
     first : int
         Index of the slider that is active when the page opens.
-    title, facts, notes, advice : as in page
+    title, facts, notes, advice, scorecard : as in page
     """
 
     inputs: ReportInput
@@ -227,6 +232,7 @@ class Draft:
     facts: Sequence[tuple[str, str]]
     notes: Sequence[str]
     advice: Sequence[str]
+    scorecard: Scorecard | None = None
 
     def fitting(self, max_rows: int) -> str:
         """Return the page with at most ``max_rows`` rows.
@@ -296,14 +302,14 @@ class Draft:
             looked_up = f"{shown:,} of the {total:,} training rows can be looked up here{how}."
             notes = [*notes, f"{looked_up} Counts, rates and trees use all rows."]
         lookup = {"total": total, "shown": shown, "sampled": shown < total, "named": self.inputs.are_named}
-        return rendered(data | {"notes": notes, "rows": lookup}, rows)
+        return rendered(data | {"notes": notes, "rows": lookup}, rows, self.scorecard)
 
 
 # --- HTML ---------------------------------------------------------------------------------------------------------------
 
 
-def rendered(data: dict[str, Any], rows: dict[str, Any]) -> str:
-    """Fill the HTML template with the data of the page and of its rows."""
+def rendered(data: dict[str, Any], rows: dict[str, Any], scorecard: Scorecard | None) -> str:
+    """Fill the HTML template with the data of the page and of its rows, and with the scorecard if there is one."""
     from markupsafe import Markup
 
     template, styles, scripts = _template()
@@ -312,6 +318,7 @@ def rendered(data: dict[str, Any], rows: dict[str, Any]) -> str:
         data=data,
         data_json=Markup(safe_json(data)),
         rows_base64=compressed(rows),
+        scorecard=scorecard,
         csp=policy,
         styles=[Markup(text) for text in styles],
         scripts=[Markup(text) for text in scripts],
