@@ -28,7 +28,7 @@ from typing import Any, TextIO
 LIBRARIES = (
     *("fcca", "numpy", "scipy", "scikit-learn", "xgboost", "lightgbm", "catboost"),
     *("gurobipy", "highspy", "ortools", "treecf", "pystreed", "gosdt", "pycontree", "SupervisedDiscretization"),
-    *("licketysplit", "imodels", "interpret-core"),
+    *("licketysplit", "imodels", "interpret-core", "optbinning"),
     *("pandas", "pyarrow", "dask", "distributed"),
 )
 

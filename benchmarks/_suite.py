@@ -93,6 +93,7 @@ SCRIPTS = (
             35,
         ),
     ),
+    Script("scorecard", Size("", 900), Size("--quick", 60)),
     Script("million", Size("", 180), Size("--rows 20000 --target-rows 2000", 40)),
     Script("streaming", Size("--quick", 180), None),
     Script("dask_cluster", Size("", 400), None),

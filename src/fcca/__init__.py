@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         MidpointDiscretizer as MidpointDiscretizer,
     )
     from fcca.models import read_model as read_model
+    from fcca.scorecard import FCCAScorecard as FCCAScorecard
     from fcca.thresholds import ThresholdTable as ThresholdTable
     from fcca.trees import OptimalTreeClassifier as OptimalTreeClassifier
 
@@ -21,6 +22,7 @@ _ROOM_OF_NAME = {
     "CounterfactualExplainer": "counterfactuals",
     "FCCAClassifier": "classifier",
     "FCCADiscretizer": "discretizers",
+    "FCCAScorecard": "scorecard",
     "GTREDiscretizer": "discretizers",
     "MidpointDiscretizer": "discretizers",
     "OptimalTreeClassifier": "trees",
@@ -46,6 +48,7 @@ _ROOMS = (
     "plots",
     "report",
     "robustness",
+    "scorecard",
     "selection",
     "stability",
     "streaming",

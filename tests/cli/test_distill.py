@@ -462,7 +462,10 @@ def test_version_and_help():
     assert version.exit_code == 0
     assert version.stdout == f"fcca {fcca.__version__}\n"
     for text in (run("--help").stdout, run().output):
-        assert all(re.search(rf"│ {name} +\w", text) for name in ("distill", "explain", "report", "export", "benchmark"))
+        assert all(
+            re.search(rf"│ {name} +\w", text)
+            for name in ("distill", "scorecard", "explain", "report", "export", "benchmark")
+        )
     text = " ".join(re.sub(r"[│╭╮╰╯─]", " ", run("distill", "--help").stdout).split())
     for mentioned in (
         "fcca distill loans.csv --label default",
@@ -475,7 +478,7 @@ def test_version_and_help():
         assert mentioned in text
 
 
-@pytest.mark.parametrize("command", ["distill", "explain", "report", "export", "benchmark"])
+@pytest.mark.parametrize("command", ["distill", "scorecard", "explain", "report", "export", "benchmark"])
 def test_every_command_has_examples_and_exit_codes(command):
     text = " ".join(run(command, "--help", columns=100).stdout.split())
     assert f"fcca {command} " in text.partition("Examples")[2]

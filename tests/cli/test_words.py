@@ -14,7 +14,7 @@ from command_line import columns, distill, explain, run, table
 from fcca.cli._console_text import percent
 from real_data import imported
 
-COMMANDS = ("distill", "explain", "report", "export", "verify", "benchmark")
+COMMANDS = ("distill", "scorecard", "explain", "report", "export", "verify", "benchmark")
 
 
 def in_one_line(text):

@@ -13,6 +13,7 @@ from fcca import (
     CounterfactualExplainer,
     FCCAClassifier,
     FCCADiscretizer,
+    FCCAScorecard,
     GTREDiscretizer,
     MidpointDiscretizer,
     OptimalTreeClassifier,
@@ -91,6 +92,17 @@ def hostile():
     X = X.iloc[:, [20, 21, 22, 23, 27, 7]].set_axis(HOSTILE, axis=1)
     labels = np.where(y == 0, "$bad$_<b>", "_" + "good " * 60)
     return FCCAClassifier(FCCADiscretizer(RandomForestClassifier(5, max_depth=2, random_state=0))).fit(X, labels)
+
+
+@cache
+def scorecard():
+    return FCCAScorecard(n_thresholds=8).fit(*loans())
+
+
+@cache
+def hostile_scorecard():
+    X, y = cancer()
+    return FCCAScorecard(n_thresholds=12).fit(X.iloc[:, [20, 21, 22, 23, 27, 7]].set_axis(HOSTILE, axis=1), y)
 
 
 @cache

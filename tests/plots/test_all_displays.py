@@ -56,6 +56,11 @@ CASES = {
     "stability": lambda ax: plots.StabilityDisplay.from_stability(made.stability(), ax=ax),
     "stability of categories": lambda ax: plots.StabilityDisplay.from_stability(made.mixed_stability(), ax=ax),
     "stability of hostile names": lambda ax: plots.StabilityDisplay.from_stability(made.hostile_stability(), ax=ax),
+    "scorecard": lambda ax: plots.ScorecardDisplay.from_estimator(made.scorecard(), ax=ax),
+    "scorecard with weights of evidence": lambda ax: plots.ScorecardDisplay.from_estimator(
+        made.scorecard(), beside="WoE", ax=ax
+    ),
+    "scorecard of hostile names": lambda ax: plots.ScorecardDisplay.from_estimator(made.hostile_scorecard(), ax=ax),
     "drift": lambda ax: plots.DriftDisplay.from_drift(made.drifted(), ax=ax),
     "drift of the leaves": lambda ax: plots.DriftDisplay.from_drift(made.drifted(), column="leaves of the tree", ax=ax),
     "drift of many columns": lambda ax: plots.DriftDisplay.from_drift(made.many_drifted(), ax=ax),

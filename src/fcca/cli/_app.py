@@ -16,10 +16,11 @@ from fcca.cli._export_command import Export
 from fcca.cli._predict_command import Predict
 from fcca.cli._report_command import Report
 from fcca.cli._running import leave_streams_whole
+from fcca.cli._scorecard_command import Scorecard
 from fcca.cli._verify_command import Verify
 
 #: The commands, in the order of the help.
-COMMANDS: tuple[type[Command], ...] = (Distill, Explain, Predict, Report, Export, Verify, Benchmark)
+COMMANDS: tuple[type[Command], ...] = (Distill, Scorecard, Explain, Predict, Report, Export, Verify, Benchmark)
 
 
 class _Group(TyperGroup):

@@ -1,8 +1,8 @@
-"""Export trees, and save and load estimators.
+"""Export trees and scorecards, and save and load estimators.
 
 Trees can be written as text, Markdown, Python, rules, JSON, SQL and ONNX. Every exporter accepts a fitted
 :class:`fcca.FCCAClassifier`, or the :class:`DistilledTree` that :func:`from_json` reads. The exporter returns a string or
-bytes. The dictionary ``EXPORTERS`` lists the exporters by name.
+bytes. The dictionary ``EXPORTERS`` lists the exporters by name. Scorecards can be written as SQL, Python and JSON.
 """
 
 from typing import TYPE_CHECKING
@@ -27,6 +27,9 @@ if TYPE_CHECKING:  # the types of these names; without a line here, a name has t
     )
     from fcca.export._save_and_load import holds_tree as holds_tree, load, save, trusted_types
     from fcca.export._schemas import schema
+    from fcca.export._scorecard_to_json import scorecard_from_json, scorecard_to_json
+    from fcca.export._scorecard_to_python import scorecard_to_python
+    from fcca.export._scorecard_to_sql import scorecard_to_sql
     from fcca.export._sql_options import ADDITIONS as ADDITIONS, DIALECTS as DIALECTS, FORMS as FORMS
     from fcca.export._to_json import (
         TREE_VERSION as TREE_VERSION,
@@ -60,6 +63,10 @@ __all__ += [
     "load",
     "save",
     "schema",
+    "scorecard_from_json",
+    "scorecard_to_json",
+    "scorecard_to_python",
+    "scorecard_to_sql",
     "to_sklearn",
     "trusted_types",
 ]
@@ -74,6 +81,8 @@ __getattr__, __dir__ = lazy_names(
     | dict.fromkeys(("TREE", "from_json"), "_from_json")
     | dict.fromkeys(("ADDITIONS", "DIALECTS", "FORMS"), "_sql_options")
     | dict.fromkeys(("Certificate", "DistilledTree", "as_distilled", "conditions_in", "plain_label"), "_distilled_tree")
+    | dict.fromkeys(("scorecard_from_json", "scorecard_to_json"), "_scorecard_to_json")
+    | {"scorecard_to_python": "_scorecard_to_python", "scorecard_to_sql": "_scorecard_to_sql"}
     | dict.fromkeys(("Branch", "branches_in_words", "rows_in_words", "size_in_words"), "_tree_branches")
     | {"schema": "_schemas", "to_sklearn": "_to_sklearn"},
 )

@@ -21,6 +21,7 @@ from fcca.conditions import KINDS, condition_in_words
 from fcca.exceptions import InvalidInputError
 from fcca.export._distilled_tree import Condition, DistilledTree, conditions_in
 from fcca.export._sql_dialects import Dialect, Expression
+from fcca.tables import Columns
 
 WHOLE = 2**53  # above this, not every whole number is a 64-bit float
 LARGEST_INTEGER = 2**63 - 1
@@ -49,7 +50,7 @@ class Writer:
 
     def prediction(self) -> Expression:
         """Return the SQL expression for the predicted class of a row."""
-        write = self._writer_of_classes()
+        write = writer_of_classes(self.tree.classes, self.dialect)
         return self._by_leaf(lambda leaf: write(self.tree.class_of(leaf)))
 
     def leaf(self) -> Expression:
@@ -81,10 +82,10 @@ class Writer:
         return [(name, self._bin(one, refused)) for name, one in zip(names, kept, strict=True)]
 
     def _bin(self, condition: Condition, refused: str | None) -> Expression:
-        whens: list[When] = [(self.holds(condition), exp.Literal.number(1))]
+        whens: list[When] = [(self.conditions.holds(condition), exp.Literal.number(1))]
         if refused is not None:
             whens.insert(0, (exp.column("value", table=refused, quoted=True).eq(1), exp.null()))
-        return _case(whens, exp.Literal.number(0))
+        return case(whens, exp.Literal.number(0))
 
     def refusal_of_bins(self) -> Expression | None:
         """Return the SQL expression that marks rows with a refused value.
@@ -96,7 +97,7 @@ class Writer:
         """
         asked = sorted({one.column for one in kept_conditions(self.tree)})
         refusals = self._refusals(asked, exp.Literal.number(1))
-        return _case(refusals, exp.Literal.number(0)) if refusals else None
+        return case(refusals, exp.Literal.number(0)) if refusals else None
 
     def _by_leaf(self, write: Callable[[int], Expression]) -> Expression:
         """Return the SQL expression for a value that depends on the row's leaf.
@@ -104,8 +105,8 @@ class Writer:
         ``write`` returns the value of a leaf as SQL. Rows with a refused value get NULL.
         """
         *first, (_, last) = _leaves(self.tree)
-        whens = [(exp.and_(*map(self.holds, conditions)), write(leaf)) for conditions, leaf in first]
-        return _case([*self._refusals(self.tree.asked, exp.null()), *whens], write(last))
+        whens = [(exp.and_(*map(self.conditions.holds, conditions)), write(leaf)) for conditions, leaf in first]
+        return case([*self._refusals(self.tree.asked, exp.null()), *whens], write(last))
 
     def _refusals(self, asked: Iterable[int], value: Expression) -> list[When]:
         """Return the CASE branches for refused values, one per column.
@@ -119,29 +120,35 @@ class Writer:
         value : Expression
             The result for rows with a refused value.
         """
-        tests = (list(self._refused(j)) for j in asked)
+        tests = (list(self.conditions.refused(j)) for j in asked)
         return [(exp.or_(*found), value.copy()) for found in tests if found]
 
-    def _writer_of_classes(self) -> Callable[[Any], Expression]:
-        kind = _kind_of(self.tree.classes, "The classes")
-        if kind == "text":
-            return lambda label: self.dialect.text_value(_checked_text(label, "The class"))
-        if kind == "boolean":
-            return self.dialect.boolean_value
-        if all(isinstance(label, int) for label in self.tree.classes):
-            if max(map(abs, self.tree.classes)) > LARGEST_INTEGER:  # type: ignore[arg-type]
-                raise InvalidInputError(
-                    f"The classes {list(self.tree.classes)} contain a number of more than 64 bits. Use smaller numbers, or "
-                    "convert the classes to strings before fitting."
-                )
-            return exp.Literal.number
-        return lambda label: self.dialect.double_value(float(label))
+    @property
+    def conditions(self) -> ConditionWriter:
+        """The writer of single conditions."""
+        return ConditionWriter(self.tree.columns, self.dialect, self.table)
 
-    # --- conditions ----------------------------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class ConditionWriter:
+    """Builds the SQL tests of single conditions in one dialect.
+
+    Attributes
+    ----------
+    columns : Columns
+        The columns of the table.
+    dialect : Dialect
+    table : str or None
+        Name of the table, written before the column names. None for column names alone.
+    """
+
+    columns: Columns
+    dialect: Dialect
+    table: str | None
 
     def column(self, j: int) -> Expression:
         """Return the SQL expression for the column at position ``j``: its quoted name."""
-        return exp.column(self.tree.columns.names[j], table=self.table, quoted=True)
+        return exp.column(self.columns.names[j], table=self.table, quoted=True)
 
     def holds(self, condition: Condition) -> Expression:
         """Return the SQL test for a condition.
@@ -150,13 +157,13 @@ class Writer:
         """
         j = condition.column
         if condition.kind == "set":
-            return self._is_one_of(j, self.tree.labels_of(condition))
+            return self._is_one_of(j, [self.columns.label(j, code) for code in condition.codes])
         number = self._number(j)
         if condition.kind == "cut":
             return number > self.dialect.double_value(condition.threshold)
         if condition.kind == "special":
             return exp.EQ(this=number, expression=self.dialect.double_value(condition.threshold))
-        is_number = self.tree.columns[j].categories is None or self._kind(j) == "number"
+        is_number = self.columns[j].categories is None or self._kind(j) == "number"
         return (number if is_number else self.column(j)).is_(exp.null())
 
     def _number(self, j: int) -> Expression:
@@ -164,13 +171,13 @@ class Writer:
         return self.dialect.number(self.column(j))
 
     def _kind(self, j: int) -> str:
-        name, categories = self.tree.columns.names[j], self.tree.columns[j].categories or ()
+        name, categories = self.columns.names[j], self.columns[j].categories or ()
         return _kind_of(categories, f"The categories of column {name!r}")
 
     def _is_one_of(self, j: int, labels: Sequence[Any]) -> Expression:
         """Return the SQL test that a column has one of these categories."""
         dialect, kind = self.dialect, self._kind(j)
-        what = f"The category of column {self.tree.columns.names[j]!r}"
+        what = f"The category of column {self.columns.names[j]!r}"
         if kind == "text":
             value = dialect.text(self.column(j))
             written = [dialect.compared_text(_checked_text(label, what)) for label in labels]
@@ -183,12 +190,12 @@ class Writer:
         # Not value.eq(…), which would put a collation into parentheses.
         return exp.EQ(this=value, expression=written[0]) if len(written) == 1 else value.isin(*written)
 
-    def _refused(self, j: int) -> Iterator[Expression]:
+    def refused(self, j: int) -> Iterator[Expression]:
         """Yield SQL tests that are true if the value of column ``j`` is refused.
 
         No test is true for a missing value.
         """
-        is_category = self.tree.columns[j].categories is not None
+        is_category = self.columns[j].categories is not None
         kind = self._kind(j) if is_category else "number"
         yield from self.dialect.refused(self.column(j), kind, is_category=is_category)
 
@@ -236,6 +243,23 @@ def kept_conditions(tree: DistilledTree) -> list[Condition]:
 # --- values --------------------------------------------------------------------------------------------------------------
 
 
+def writer_of_classes(classes: Sequence[Any], dialect: Dialect) -> Callable[[Any], Expression]:
+    """Return a function that converts a class to a SQL constant."""
+    kind = _kind_of(classes, "The classes")
+    if kind == "text":
+        return lambda label: dialect.text_value(_checked_text(label, "The class"))
+    if kind == "boolean":
+        return dialect.boolean_value
+    if all(isinstance(label, int) for label in classes):
+        if max(map(abs, classes)) > LARGEST_INTEGER:
+            raise InvalidInputError(
+                f"The classes {list(classes)} contain a number of more than 64 bits. Use smaller numbers, or "
+                "convert the classes to strings before fitting."
+            )
+        return exp.Literal.number
+    return lambda label: dialect.double_value(float(label))
+
+
 def _kind_of(labels: Sequence[Any], what: str) -> str:
     kinds = {"text" if isinstance(label, str) else "boolean" if isinstance(label, bool) else "number" for label in labels}
     if len(kinds) > 1:
@@ -261,7 +285,7 @@ def _checked_number(label: float, what: str) -> float:
     return float(label)
 
 
-def _case(whens: Sequence[When], otherwise: Expression) -> Expression:
+def case(whens: Sequence[When], otherwise: Expression) -> Expression:
     """Return a CASE expression: the value of the first test that holds, or ``otherwise``."""
     if not whens:
         return otherwise

@@ -11,6 +11,7 @@ from typing import Any
 from fcca.exceptions import InvalidInputError
 from fcca.export._distilled_tree import Condition, DistilledTree, as_distilled, conditions_in
 from fcca.export._provenance import Part, Provenance
+from fcca.tables import Columns
 from fcca.thresholds import ThresholdTable
 from fcca.utils import escaped_json
 
@@ -63,7 +64,7 @@ def to_json(classifier: Any) -> str:
         "version": WITHOUT_THRESHOLDS if tree.thresholds is None else TREE_VERSION,
         "fcca": tree.fcca_version,
         "classes": list(tree.classes),
-        "columns": written_columns(tree),
+        "columns": written_columns(tree.columns),
         "missing_values": tree.takes_missing,
         "conditions": conditions,
         "nodes": [_node(tree, node, at) for node, at in enumerate(positions)],
@@ -84,7 +85,7 @@ def to_json(classifier: Any) -> str:
     return text
 
 
-def written_columns(tree: DistilledTree) -> list[dict[str, Any]]:
+def written_columns(columns: Columns) -> list[dict[str, Any]]:
     """Return the entry ``columns`` of a document: one dictionary per column of the table."""
     return [
         {
@@ -92,7 +93,7 @@ def written_columns(tree: DistilledTree) -> list[dict[str, Any]]:
             "categories": None if column.categories is None else list(column.categories),
             "missing": column.missing,
         }
-        for column in tree.columns
+        for column in columns
     ]
 
 

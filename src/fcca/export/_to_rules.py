@@ -66,7 +66,7 @@ def to_rules(classifier: Any) -> str:
         "version": VERSION,
         "fcca": tree.fcca_version,
         "classes": list(tree.classes),
-        "columns": written_columns(tree),
+        "columns": written_columns(tree.columns),
         "missing_values": tree.takes_missing,
         "rules": [_rule(tree, leaf) for leaf in tree.leaves],
         "certificate": asdict(tree.certificate) | {"in_words": tree.certificate.in_words()},

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
 from fcca.export._distilled_tree import DistilledTree, as_distilled
 from fcca.export._sql_options import ADDITIONS, DIALECTS, FORMS
+from fcca.tables import Columns
 
 if TYPE_CHECKING:
     from fcca.export._sql_dialects import Dialect, Expression
@@ -95,17 +96,13 @@ def to_sql(
     """
     tree = as_distilled(classifier)
     additions = _checked_additions(add, form, prefix, numbered)
-    if dialect not in DIALECTS:
-        raise InvalidInputError(f"The dialect must be one of {', '.join(DIALECTS)}, got {dialect!r}.")
-    _need_sqlglot()
-    from fcca.export._sql_dialects import DIALECT_BY_NAME
+    database = checked_dialect(dialect)
     from fcca.export._sql_statement import Writer, laid_out
 
-    database = DIALECT_BY_NAME[dialect]
-    parts = _checked_table(table, database)
+    parts = checked_table(table, database)
     writer = Writer(tree, database, parts[-1] if parts else "data" if form == "select" else None)
     if form == "case":
-        _check_columns(tree, tree.asked, database)
+        check_columns(tree.columns, tree.asked, database)
         return laid_out(writer.prediction() if additions == ["prediction"] else writer.leaf(), database)
     parts = parts or ["data"]
     refusal = writer.refusal_of_bins() if "bins" in additions else None
@@ -115,21 +112,25 @@ def to_sql(
         for one in additions
         for name, value in _added(one, writer, refused, numbered=numbered or (one == "bins" and database.numbers_bins))
     ]
-    _check_columns(tree, _asked(tree, additions), database)
-    _check_added(tree, [name for name, _ in added], database)
-    query = _query(parts, added)
+    check_columns(tree.columns, _asked(tree, additions), database)
+    check_added(tree.columns, [name for name, _ in added], database)
+    query = query_of(parts, added)
     if refused is not None:
         query.append("joins", database.beside(refusal, refused))
     return laid_out(query, database)
 
 
-def _need_sqlglot() -> None:
+def checked_dialect(dialect: str) -> Dialect:
+    """Return the dialect with a name, after a check that sqlglot is installed."""
+    if dialect not in DIALECTS:
+        raise InvalidInputError(f"The dialect must be one of {', '.join(DIALECTS)}, got {dialect!r}.")
     try:
-        import sqlglot  # noqa: F401
+        from fcca.export._sql_dialects import DIALECT_BY_NAME
     except ImportError as error:
         raise UnsupportedModelError(
             "The library sqlglot is required to write SQL, but it is not installed. Install it: pip install 'fcca[sql]'."
         ) from error
+    return DIALECT_BY_NAME[dialect]
 
 
 def _checked_additions(add: str | Sequence[str], form: str, prefix: str, numbered: bool) -> list[str]:
@@ -154,7 +155,8 @@ def _checked_additions(add: str | Sequence[str], form: str, prefix: str, numbere
     return additions
 
 
-def _checked_table(table: str | Sequence[str] | None, dialect: Dialect) -> list[str]:
+def checked_table(table: str | Sequence[str] | None, dialect: Dialect) -> list[str]:
+    """Return the parts of the name of a table; an empty list for None."""
     if table is None:
         return []
     parts = [table] if isinstance(table, str) else list(table) if isinstance(table, Iterable) else []
@@ -173,10 +175,11 @@ def _asked(tree: DistilledTree, additions: Sequence[str]) -> list[int]:
     return sorted(bins.union(tree.asked if set(additions) != {"bins"} else ()))
 
 
-def _check_columns(tree: DistilledTree, asked: Sequence[int], dialect: Dialect) -> None:
+def check_columns(columns: Columns, asked: Sequence[int], dialect: Dialect) -> None:
+    """Check that the database allows and distinguishes the names of the columns at the positions ``asked``."""
     known: dict[str, str] = {}
     for j in asked:
-        name = dialect.check_name(tree.columns.names[j], "The column", RENAME)
+        name = dialect.check_name(columns.names[j], "The column", RENAME)
         other = known.setdefault(dialect.same_name(name), name)
         if other != name:
             raise InvalidInputError(
@@ -184,18 +187,19 @@ def _check_columns(tree: DistilledTree, asked: Sequence[int], dialect: Dialect) 
             )
 
 
-def _check_added(tree: DistilledTree, names: Sequence[str], dialect: Dialect) -> None:
-    there = {dialect.same_name(name): name for name in tree.columns.names}
+def check_added(columns: Columns, names: Sequence[str], dialect: Dialect, advice: str = OTHER_PREFIX) -> None:
+    """Check the names of added columns."""
+    there = {dialect.same_name(name): name for name in columns.names}
     known: dict[str, str] = {}
     for name in names:
-        same = dialect.same_name(dialect.check_name(name, "The added column", OTHER_PREFIX))
+        same = dialect.same_name(dialect.check_name(name, "The added column", advice))
         if same in there:
             raise InvalidInputError(
-                f"The query adds a column {name!r}, but the table already has a column {there[same]!r}. {OTHER_PREFIX}"
+                f"The query adds a column {name!r}, but the table already has a column {there[same]!r}. {advice}"
             )
         if same in known:
             raise InvalidInputError(
-                f"The names of the added columns {known[same]!r} and {name!r} are the same in {dialect.name}. {OTHER_PREFIX}"
+                f"The names of the added columns {known[same]!r} and {name!r} are the same in {dialect.name}. {advice}"
             )
         known[same] = name
 
@@ -235,7 +239,8 @@ def _added(what: str, writer: Writer, refused: str | None, *, numbered: bool) ->
             yield f"bin_{at}" if numbered else words, value
 
 
-def _query(parts: Sequence[str], added: Sequence[tuple[str, Expression]]) -> Expression:
+def query_of(parts: Sequence[str], added: Sequence[tuple[str, Expression]]) -> Expression:
+    """Return the query that adds columns to a table."""
     from sqlglot import exp
 
     everything = exp.column(exp.Star(), table=parts[-1], quoted=True)

@@ -16,6 +16,7 @@ from fcca.plots._importance import CounterfactualImportanceDisplay as Counterfac
 from fcca.plots._margin_curves import MarginEffectDisplay as MarginEffectDisplay
 from fcca.plots._moves import CounterfactualMovesDisplay as CounterfactualMovesDisplay
 from fcca.plots._regions import DecisionRegionsDisplay as DecisionRegionsDisplay
+from fcca.plots._scorecard_bars import ScorecardDisplay as ScorecardDisplay
 from fcca.plots._stability import StabilityDisplay as StabilityDisplay
 from fcca.plots._tree_diagram import TreeDisplay as TreeDisplay
 

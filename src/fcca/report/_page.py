@@ -31,6 +31,7 @@ from fcca.report._page_data import data_document, listed_conditions
 from fcca.report._report_input import Positions, ReportInput, all_conditions, check_classifier, checked_input
 from fcca.report._rows_data import picked, rows_document, sample
 from fcca.report._sliders import Progress, Slider, check_granularities, make_sliders
+from fcca.scorecard import Scorecard, as_scorecard
 from fcca.utils import atomic_outputs, is_number, whole_number
 
 TEMPLATE = "page.html.j2"
@@ -58,6 +59,7 @@ def page(
     facts: Iterable[tuple[str, str]] = (),
     notes: Iterable[str] = (),
     advice: Iterable[str] | None = None,
+    scorecard: Any = None,
     time_limit: float | None = 10.0,
     progress: Progress | None = None,
     class_names: Mapping[Any, str] | None = None,
@@ -101,6 +103,8 @@ def page(
     advice : sequence of str, optional
         Sentences to show if the tree is no better than always predicting the most frequent class. By default, other settings
         of the tree are tried, and those with a better tree are listed.
+    scorecard : FCCAScorecard or Scorecard, optional
+        A fitted scorecard, whose bins and points are shown in a section of their own.
     time_limit : float or None, default=10.0
         Seconds for the tree at each position of a slider, except the tree of the classifier. All searches for the best
         thresholds together take at most a fifth of this time. The page marks results that are not proven.
@@ -119,13 +123,22 @@ def page(
     granularities, numbers = check_granularities(Q), check_numbers(n_thresholds, len(all_conditions(classifier)))
     _check_options(title, max_rows, time_limit)
     given_facts, given_notes = _checked_facts(facts), _checked_texts("notes", notes)
+    card = None if scorecard is None else as_scorecard(scorecard)
     given_advice = None if advice is None else _checked_texts("advice", advice)
     inputs = checked_input(classifier, X, y, sample_weight, X_test, y_test, row_numbers, class_names)
     sliders, first, level_notes = make_sliders(inputs, granularities, numbers, time_limit, progress)
     if given_advice is None:
         given_advice = tried_settings(inputs)
     draft = Draft(
-        inputs, sliders, first, title, given_facts, [*given_notes, *level_notes], given_advice, black_box_document(inputs)
+        inputs,
+        sliders,
+        first,
+        title,
+        given_facts,
+        [*given_notes, *level_notes],
+        given_advice,
+        black_box_document(inputs),
+        card,
     )
     return draft.fitting(int(max_rows))
 
@@ -229,6 +242,7 @@ class Draft:
     title, facts, notes, advice : as in page
     black_box : dict or str
         Result of :func:`black_box_document`.
+    scorecard : Scorecard or None
     """
 
     inputs: ReportInput
@@ -239,6 +253,7 @@ class Draft:
     notes: Sequence[str]
     advice: Sequence[str]
     black_box: dict[str, Any] | str
+    scorecard: Scorecard | None
 
     def fitting(self, max_rows: int) -> str:
         """Return the page with at most ``max_rows`` rows.
@@ -329,14 +344,16 @@ class Draft:
             notes = [*notes, f"{looked_up} Counts, rates and trees use all rows."]
         lookup = {"total": total, "shown": shown, "sampled": shown < total, "named": self.inputs.are_named}
         black_box = self.black_box if isinstance(self.black_box, dict) else None
-        return rendered(data | {"notes": notes, "rows": lookup}, rows, black_box)
+        return rendered(data | {"notes": notes, "rows": lookup}, rows, black_box, self.scorecard)
 
 
 # --- HTML ---------------------------------------------------------------------------------------------------------------
 
 
-def rendered(data: dict[str, Any], rows: dict[str, Any], black_box: dict[str, Any] | None) -> str:
-    """Fill the HTML template with the data of the page, of its rows and of the black box."""
+def rendered(
+    data: dict[str, Any], rows: dict[str, Any], black_box: dict[str, Any] | None, scorecard: Scorecard | None
+) -> str:
+    """Fill the HTML template with the data of the page, of its rows and of the black box, and with the scorecard."""
     from markupsafe import Markup
 
     template, styles, scripts = _template()
@@ -346,6 +363,7 @@ def rendered(data: dict[str, Any], rows: dict[str, Any], black_box: dict[str, An
         data_json=Markup(safe_json(data)),
         rows_base64=compressed(rows),
         black_box_base64=compressed(black_box),
+        scorecard=scorecard,
         csp=policy,
         styles=[Markup(text) for text in styles],
         scripts=[Markup(text) for text in scripts],

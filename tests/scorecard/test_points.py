@@ -1,0 +1,131 @@
+"""Points: exact log-odds, monotone trends, bins, and reasons."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+from fcca import FCCAScorecard, MidpointDiscretizer
+from fcca.exceptions import InvalidInputError
+from fcca.scorecard._logistic import LogisticProblem, fit_lasso
+from scorecard.cards import fitted, hard_rows, random_table
+
+pytestmark = pytest.mark.filterwarnings("ignore::fcca.exceptions.UnknownValuesWarning")
+
+
+@pytest.mark.parametrize("favourable", ["no", "yes"])
+@pytest.mark.parametrize("seed", range(3))
+def test_points_without_rounding_are_the_log_odds(seed, favourable):
+    card, _, _ = fitted(seed, round_points=False, pdo=40, base_score=500, base_odds=20, favourable=favourable)
+    rows = hard_rows(card, seed)
+    log_odds = card.decision_function(rows) * (1 if favourable == "yes" else -1)
+    expected = 500 + 40 / np.log(2) * (log_odds - np.log(20))
+    np.testing.assert_allclose(card.score_points(rows), expected, rtol=1e-13)
+    np.testing.assert_allclose(card.base_points_ + card.contributions(rows).sum(axis=1), expected, rtol=1e-13)
+    np.testing.assert_array_equal(card.predict_proba(rows)[:, 1], expit(card.decision_function(rows)))
+    assert (card.predict(rows) == np.where(card.decision_function(rows) > 0, "yes", "no")).all()
+
+
+def test_rounded_points_are_whole_and_add_up():
+    card, _, _ = fitted(0)
+    rows = hard_rows(card, 0)
+    points = card.contributions(rows)
+    assert (points % 1 == 0).all().all()
+    assert (card.score_points(rows) == card.base_points_ + points.sum(axis=1)).all()
+    exact, _, _ = fitted(0, round_points=False)
+    assert np.abs(card.score_points(rows) - exact.score_points(rows)).max() <= 0.5 * (1 + points.shape[1])
+
+
+@pytest.mark.parametrize("trend", ["rising", "falling", "auto"])
+@pytest.mark.parametrize("seed", range(3))
+def test_points_are_monotone_between_all_neighbouring_bins(seed, trend):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(300, 4)).round(2), columns=list("abcd"))
+    y = (np.sin(2 * X["a"]) + np.cos(3 * X["b"]) + rng.normal(0, 0.7, 300) > 0).astype(int)  # no trend at all
+    card = FCCAScorecard(MidpointDiscretizer(max_thresholds=20), monotonic=trend, round_points=bool(seed % 2)).fit(X, y)
+    for column, points in zip(card.scorecard_.used, card.scorecard_.points, strict=True):
+        found = card.trends_["abcd"[column.feature]]
+        assert trend in (found, "auto")
+        steps = np.diff(points[: column.n_ordinary])
+        assert (steps >= 0).all() if found == "rising" else (steps <= 0).all()
+
+
+def test_points_without_a_trend_may_rise_and_fall():
+    card, _, _ = fitted(0)
+    income = card.scorecard_.points[card.scorecard_.features_used.index("income")]
+    assert {-1, 1} <= set(np.sign(np.diff(income)).tolist())
+
+
+def test_a_trend_applies_to_the_named_columns_only():
+    card, _, _ = fitted.__wrapped__(1, monotonic={"age": "falling", "income": None})
+    assert card.trends_ == {"age": "falling"}
+
+
+def test_bins_hold_every_training_row_once():
+    card, X, y = fitted(4)
+    for name, bins in card.table_.groupby("column"):
+        assert bins["count"].sum() == len(X), name
+        assert bins["share"].sum() == pytest.approx(1)
+        assert (bins["count"] * bins["event_rate"]).sum() == pytest.approx((y == "yes").sum())
+    names = card.table_["bin"].tolist()
+    assert {"missing", "is -9", "is -8"} <= set(names)
+
+
+def test_weight_of_evidence_and_information_value():
+    card, X, y = fitted(5)
+    mine = card.table_[(card.table_["column"] == "income") & (card.table_["bin"] == "is -9")].iloc[0]
+    held, event = (X["income"] == -9).to_numpy(), y == "yes"
+    good, bad = (held & ~event).sum() / (~event).sum(), max((held & event).sum(), 0.5) / event.sum()
+    assert mine["count"] == held.sum()
+    assert mine["WoE"] == pytest.approx(np.log(max(good, 0.5 / (~event).sum()) / bad))
+    assert mine["IV"] == pytest.approx((good - (held & event).sum() / event.sum()) * mine["WoE"])
+
+
+def test_the_mean_prediction_is_the_event_rate():
+    for weights in (None, np.random.default_rng(0).integers(0, 4, 400).astype(float)):
+        X, y = random_table(6)
+        card = FCCAScorecard().fit(X, y, sample_weight=weights)
+        mean = np.average(card.predict_proba(X)[:, 1], weights=weights)
+        assert mean == pytest.approx(np.average(y == "yes", weights=weights), abs=1e-5)
+
+
+def test_the_regression_meets_the_conditions_of_an_optimum():
+    rng = np.random.default_rng(0)
+    Z, y = (rng.random((300, 6)) < 0.4).astype(float), (rng.random(300) < 0.3).astype(float)
+    y = np.where(Z[:, 0] == 1, 1 - y, y)
+    for high in (np.inf, 0.0):
+        problem = LogisticProblem(Z, y, y, np.ones(300), np.full(6, -np.inf), np.full(6, high))
+        found = fit_lasso(problem, 4.0, problem.start)
+        residual = expit(found.intercept + Z @ found.slopes) - y
+        gradient = Z.T @ residual
+        assert residual.sum() == pytest.approx(0, abs=1e-2)
+        free = found.slopes != 0
+        assert 0 < free.sum() < 6
+        np.testing.assert_allclose(gradient[free], -4.0 * np.sign(found.slopes[free]), atol=1e-2)
+        assert (gradient[~free] <= 4.0).all()
+        assert (gradient[~free] >= -4.0).all() or high == 0
+        assert (found.slopes <= high).all()
+
+
+def test_reasons_name_the_columns_that_lost_most_points():
+    card, X, _ = fitted(7)
+    points, reasons = card.contributions(X), card.reason_codes(X, n=2)
+    best = {name: bins["points"].max() for name, bins in card.table_.groupby("column")}
+    for row, mine in reasons.groupby("row"):
+        lost = pd.Series(best) - points.loc[row]
+        assert mine["lost"].tolist() == sorted(lost[lost > 0], reverse=True)[:2]
+        assert all(lost[name] == value for name, value in zip(mine["column"], mine["lost"], strict=True))
+        assert mine["reason"].tolist() == list(range(1, len(mine) + 1))
+    against_mean = card.reason_codes(X, against="mean")
+    assert (against_mean["lost"] == -against_mean["points"]).all()
+    with pytest.raises(InvalidInputError, match="against must be 'best' or 'mean', got 'worst'"):
+        card.reason_codes(X, against="worst")
+
+
+def test_a_table_without_information_gives_only_base_points():
+    X, y = pd.DataFrame({"a": [0.0, 0.0, 1.0, 1.0] * 10}), np.array([0, 1, 0, 1] * 10)
+    card = FCCAScorecard(MidpointDiscretizer()).fit(X, y)
+    assert len(card.table_) == 0
+    assert card.predict_proba(X)[:, 1] == pytest.approx(0.5)
+    assert (card.score_points(X) == card.base_points_).all()
+    assert len(card.reason_codes(X)) == 0
