@@ -12,7 +12,6 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from fcca.conditions import (
-    CUT_OF_ZERO_ONE,
     KINDS,
     Codes,
     binarized,
@@ -73,6 +72,8 @@ class ThresholdTable:
         the set without the column's first category.
     columns : Columns or None
         Categories and missing values of the columns; None if all columns are plain numbers.
+    zero_one : frozenset of int
+        Columns whose training values are 0 and 1. Their cut is 0.5, and is called ``x = 1``.
 
     Examples
     --------
@@ -104,6 +105,7 @@ class ThresholdTable:
     kind: NDArray[np.str_] = None  # type: ignore[assignment]  # all cuts
     labels: tuple[Labels | None, ...] = None  # type: ignore[assignment]
     columns: Columns | None = None
+    zero_one: frozenset[int] = frozenset()
     _codes: tuple[Codes | None, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -295,7 +297,7 @@ class ThresholdTable:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ThresholdTable):
             return NotImplemented
-        plain = ("feature_names", "labels", "columns")
+        plain = ("feature_names", "labels", "columns", "zero_one")
         return (
             all(getattr(self, name) == getattr(other, name) for name in plain)
             and np.array_equal(self.kind, other.kind)
@@ -307,7 +309,7 @@ class ThresholdTable:
     def __reduce__(self) -> tuple[Any, ...]:
         arrays = (getattr(self, name) for name in ARRAYS)
         # Call __post_init__ again, so that the arrays stay read-only.
-        return type(self), (self.feature_names, *arrays, self.kind, self.labels, self.columns)
+        return type(self), (self.feature_names, *arrays, self.kind, self.labels, self.columns, self.zero_one)
 
     def names(self) -> list[str]:
         """Return the conditions as strings, such as ``"RM > 6.94"`` or ``"income is missing"``."""
@@ -326,8 +328,7 @@ class ThresholdTable:
     @property
     def kinds_in_words(self) -> NDArray[np.str_]:
         """The kinds for :func:`fcca.conditions.condition_in_words`: "one" for ``x = 1``, else as in ``kind``."""
-        is_one = np.all([self.threshold, self.below, self.above] == np.array(CUT_OF_ZERO_ONE)[:, None], axis=0)
-        return np.where(is_one, "one", self.kind)
+        return np.where((self.kind == "cut") & np.isin(self.feature, list(self.zero_one)), "one", self.kind)
 
     def binarize(self, X: Any) -> NDArray[np.int8]:
         """Compute one binary column per condition: 1 where the condition holds, else 0.
@@ -369,7 +370,8 @@ class ThresholdTable:
             raise InvalidInputError("Only tables with the same feature_names can be added.")
         columns = common_columns(self.columns, other.columns)
         stacked = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in (*ARRAYS, "kind")}
-        return _combine_equal(self.feature_names, stacked, self.labels + other.labels, columns)[0]
+        table, _ = _combine_equal(self.feature_names, stacked, self.labels + other.labels, columns)
+        return replace(table, zero_one=self.zero_one & other.zero_one)
 
     def merged(self, tolerance: Floats) -> tuple[ThresholdTable, NDArray[np.int64]]:
         """Merge cuts of a feature that are closer together than ``tolerance[feature]``.
@@ -401,16 +403,17 @@ class ThresholdTable:
         """
         columns = {name: getattr(self, name) for name in ("feature", "cut", "below", "above", "count", "kind")}
         shortest: dict[tuple[int, float, float], float] = {}
+        called_one = frozenset() if zero_one is None else frozenset(np.flatnonzero(zero_one).tolist())
         threshold = np.where(self.kind == "special", self.threshold, np.nan)
         order = np.lexsort((self.threshold, -self.count))
         for i in order[self.kind[order] == "cut"].tolist():
             interval = (int(self.feature[i]), float(self.below[i]), float(self.above[i]))
             if interval not in shortest:
-                is_zero_one = zero_one is not None and zero_one[interval[0]]
-                near = float(self.threshold[i])
-                shortest[interval] = CUT_OF_ZERO_ONE[0] if is_zero_one else decimal_in_gap(near, *interval[1:])
+                is_zero_one = interval[0] in called_one
+                shortest[interval] = 0.5 if is_zero_one else decimal_in_gap(float(self.threshold[i]), *interval[1:])
             threshold[i] = shortest[interval]
-        return _combine_equal(self.feature_names, columns | {"threshold": threshold}, self.labels, self.columns)
+        table, place = _combine_equal(self.feature_names, columns | {"threshold": threshold}, self.labels, self.columns)
+        return replace(table, zero_one=called_one), place
 
     # --- output and JSON ----------------------------------------------------------------------------------------------
 
@@ -442,7 +445,7 @@ class ThresholdTable:
     def to_json(self) -> str:
         """Write a JSON document that :meth:`from_json` reads."""
         arrays = {name: getattr(self, name).tolist() for name in (*ARRAYS, "kind")}
-        return written_document(self.feature_names, arrays, self.labels, self.columns)
+        return written_document(self.feature_names, arrays, self.labels, self.columns, self.zero_one)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> ThresholdTable:

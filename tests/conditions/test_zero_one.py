@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 
 from fcca import FCCAClassifier, FCCADiscretizer, GTREDiscretizer, MidpointDiscretizer, ThresholdTable, report
+from fcca.exceptions import InvalidInputError
 from fcca.export import from_json, to_json, to_markdown, to_text
 
 N = 300
@@ -49,6 +52,41 @@ def test_other_columns_keep_their_cuts(values):
     X = pd.DataFrame({"x": rng.choice(np.array(values, dtype=float), N)})
     found = FCCADiscretizer().fit(X, X["x"] > np.mean(values))
     assert all(name.startswith("x > ") for name in found.get_feature_names_out())
+
+
+@pytest.mark.parametrize("discretizer", [FCCADiscretizer, MidpointDiscretizer])
+def test_counts_with_a_cut_at_one_half_are_not_called_one(discretizer):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"children": rng.integers(0, 6, N).astype(float)})
+    estimator = {} if discretizer is MidpointDiscretizer else {"estimator": HistGradientBoostingClassifier(max_iter=5)}
+    found = discretizer(**estimator, round_thresholds=False).fit(X, X["children"] > 0)
+    assert "children > 0.5" in found.get_feature_names_out()
+
+
+def test_the_shares_of_a_linear_model_keep_their_cuts():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"share": np.append(rng.random(N), [0.0, 1.0]), "flag": np.append(rng.integers(0, 2, N), [0, 1])})
+    y = X["share"] + X["flag"] > 0.7
+    table = FCCADiscretizer(LogisticRegression(C=100.0)).fit(X, y).thresholds_
+    assert "flag = 1" in table.names()
+    assert any(name.startswith("share > ") for name in table.names())
+    assert (table.below <= table.threshold).all()
+    assert (table.threshold < table.above).all()
+
+
+def test_a_column_with_special_values_keeps_its_cut():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"flag": rng.choice([-9.0, 0.0, 1.0], N), "x": rng.random(N)})
+    found = FCCADiscretizer(special_values={-9}).fit(X, (X["flag"] == 1) & (X["x"] > 0.3))
+    assert "flag > 0" in found.get_feature_names_out()
+
+
+def test_a_forged_mark_is_refused():
+    X, y = smokers()
+    text = FCCADiscretizer().fit(X, y).thresholds_.to_json()
+    assert '"zero_one": true' in text
+    with pytest.raises(InvalidInputError, match="zeros and ones"):
+        ThresholdTable.from_json(text.replace('"threshold": 0.5', '"threshold": 0.25'))
 
 
 def test_unrounded_thresholds_keep_the_value_of_the_black_box():

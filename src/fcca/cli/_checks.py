@@ -7,6 +7,7 @@ scikit-learn and pandas are imported.
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -67,7 +68,9 @@ def check_file(path: Path, expected: str) -> None:
     ``expected`` describes the file in the error message.
     """
     if not path.exists():
-        others = [other.name for other in path.parent.iterdir() if other.is_file()] if path.parent.is_dir() else []
+        others = (
+            [other.name for other in path.parent.iterdir() if other.is_file()] if os.access(path.parent, os.R_OK) else []
+        )
         hint = close_to(path.name, others) if similar(path.name, others) else f"The current directory is {Path.cwd()}."
         raise InvalidInputError(f"There is no file {path}. {hint}")
     if not path.is_file():

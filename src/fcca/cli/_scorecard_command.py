@@ -37,7 +37,7 @@ class Scorecard(Command):
     """Fit a scorecard: points for the bins between a black box's thresholds.
 
     A black box is fitted, and its thresholds are found, as by [italic]fcca distill[/]. A logistic regression on the bins
-    between them gives points to each bin. The sum of a row's points is its score. For two classes.
+    between them gives points to each bin. The sum of a row's points is its score. The label must have two classes.
 
     The summary compares the scorecard on held-out rows with the black box and with logistic regression on all columns. These
     files are written: scorecard.json; scorecard.csv, the table of the bins; scorecard.sql, a query for DuckDB; and

@@ -4,7 +4,6 @@ from fcca.conditions._binarize import binarized
 from fcca.conditions._document import JSON_FORMAT, LARGEST, read_document, written_document
 from fcca.conditions._merging import leaders
 from fcca.conditions._phrases import (
-    CUT_OF_ZERO_ONE,
     KINDS,
     Codes,
     codes_of,
@@ -18,7 +17,6 @@ from fcca.conditions._sorting import has_number, sorted_conditions
 from fcca.conditions._user_conditions import user_condition, user_pair
 
 __all__ = [
-    "CUT_OF_ZERO_ONE",
     "JSON_FORMAT",
     "KINDS",
     "LARGEST",

@@ -8,7 +8,7 @@ Version 2 adds conditions ``x in {…}`` and ``x is missing``, and the categorie
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -36,6 +36,7 @@ def written_document(
     arrays: dict[str, list[Any]],
     labels: Sequence[Sequence[Any] | None],
     columns: Columns | None,
+    zero_one: Container[int],
 ) -> str:
     """Return the JSON document of a threshold table.
 
@@ -49,6 +50,8 @@ def written_document(
         For each condition, the categories of its set, or None.
     columns : Columns or None
         Categories and missing values of the columns; None for plain numbers.
+    zero_one : container of int
+        Positions of the columns of zeros and ones.
     """
     kinds = set(arrays["kind"])
     oldest = PLAIN_VERSION if columns is None else SETS_VERSION
@@ -60,7 +63,10 @@ def written_document(
     }
     if columns is not None:
         document["columns"] = [_written_column(column) for column in columns.columns]
-    document["conditions"] = [_written_condition(*entry) for entry in entries]
+    document["conditions"] = [
+        _written_condition(*entry) | ({"zero_one": True} if entry[0] == "cut" and entry[1] in zero_one else {})
+        for entry in entries
+    ]
     try:
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     except ValueError as error:
@@ -154,6 +160,7 @@ def read_document(text: Any) -> tuple[Any, ...]:
         np.array([kind for kind, _, _ in conditions], dtype="U7"),
         tuple(labels for _, _, labels in conditions),
         columns,
+        TABLE.zero_one(document["conditions"], numbers[0].astype(np.int32).tolist()),
     )
 
 

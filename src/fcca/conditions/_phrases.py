@@ -17,8 +17,6 @@ from fcca.utils import plain
 #: Kinds in the order of a column's conditions: a cut ``x > t``, a special value ``x is -9``, a set ``x in {…}``, and
 #: ``x is missing``.
 KINDS = ("cut", "special", "set", "missing")
-#: The threshold of a cut in a column of zeros and ones, and the values next to it. Such a cut is written as ``x = 1``.
-CUT_OF_ZERO_ONE = (0.5, 0.0, 1.0)
 
 Codes = tuple[int, ...]
 

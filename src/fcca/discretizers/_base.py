@@ -15,7 +15,16 @@ from fcca.discretizers._rows import BinaryRows, EncodedRows
 from fcca.exceptions import InvalidInputError
 from fcca.models import as_fitted_on
 from fcca.selection import OptimalSelection, Selection
-from fcca.tables import Columns, SoftLabels, StandIns, check_column_names, warn_of_unknown, weighted_rows
+from fcca.tables import (
+    Columns,
+    SoftLabels,
+    Special,
+    StandIns,
+    check_column_names,
+    warn_of_unknown,
+    weighted_rows,
+    without_special,
+)
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
@@ -283,12 +292,18 @@ class TargetThresholdTransformer(ThresholdTransformer):
         B, predictions = self.thresholds_.binarize(rows.X), self._predicted(rows)
         return BinaryRows(B, rows.y, predictions, rows.weight, soft=self.soft_labels(rows))
 
-    def _note_stand_ins(self, X: Floats, columns: Columns | None) -> None:
+    def _note_stand_ins(self, X: Floats, columns: Columns | None, special: Special | None = None) -> None:
         """Store what the black box gets instead of values that it cannot take.
 
-        ``X`` has the encoded training rows, and ``columns`` are the columns of the black box.
+        ``X`` has the encoded training rows, ``columns`` are the columns of the black box, and ``special`` holds the special
+        values by column.
         """
-        self._stand_ins = StandIns.of(X, columns)
+        self._stand_ins = StandIns.of(without_special(X, special or {}), columns)
+
+    @property
+    def stand_ins(self) -> StandIns:
+        """What the black box gets instead of values that it cannot take."""
+        return self._stand_ins
 
     def as_black_box_takes(self, X: Floats) -> Any:
         """Convert encoded rows to a table for the black box, ``estimator_``.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
@@ -185,7 +185,7 @@ class FCCADiscretizer(PartialFitTransformer):
         "lambda2": [Interval(Real, 0, None, closed="left")],
         "scale": [str, Mapping, None],
         "category_distance": [str, Real, None],
-        "special_values": [Mapping, Iterable, None],
+        "special_values": [Mapping, Collection, None],
         "count_ties": ["boolean", None],
         "Q": [Interval(Real, 0, 1, closed="both")],
         "max_thresholds": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"}), None],
@@ -287,7 +287,7 @@ class FCCADiscretizer(PartialFitTransformer):
             self.estimator_ = self._fitted_estimator(data, routed_metadata(self, "estimator", metadata, X, sample_weight))
         search = self._new_search(data.given)
         rows = EncodedRows(table_for(search.engine.model, data), data.y, data.weight)
-        self._note_stand_ins(rows.X, search.engine.model.columns)
+        self._note_stand_ins(rows.X, search.engine.model.columns, search.engine.special)
         chunks = MemoryChunks(rows)
         found = self._find_thresholds(chunks, search)
         result = chunks.results[0]
@@ -316,7 +316,7 @@ class FCCADiscretizer(PartialFitTransformer):
         search = self._search_for_chunks(first)
         known = search.engine.model.columns or Columns.numbers(len(search.names), search.names)
         rows = known.encode(first, handle_unknown="ignore") if n_rows_of(first) else np.empty((0, len(known)))
-        self._note_stand_ins(rows, search.engine.model.columns)
+        self._note_stand_ins(rows, search.engine.model.columns, search.engine.special)
         search.stand_ins = self._stand_ins
         del first, rows  # at most two chunks are in memory
         found = self._find_thresholds(chunks, search)

@@ -179,7 +179,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
         self._partial_fit = PartialFit(search, statistics, counts, begun.observed)
         self._accept(search, counts)
         if not hasattr(self, "_stand_ins"):
-            self._note_stand_ins(rows.X, search.engine.model.columns)
+            self._note_stand_ins(rows.X, search.engine.model.columns, search.engine.special)
         if len(counts.table):
             merged, _ = search.merged(counts)
             self.all_thresholds_, _ = search.finished(merged, None)

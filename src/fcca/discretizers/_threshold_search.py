@@ -496,5 +496,5 @@ class ThresholdSearch:
         elif around is not None:
             table = values_around(around, around.cuts, merged)
         if self.parameters.round_thresholds and (self.engine.has_cuts or around is not None):
-            return table.rounded(self.engine.cells.zero_one)
+            return table.rounded((self.engine.cells if around is None else around).zero_one)
         return table, np.arange(len(table))

@@ -171,9 +171,17 @@ def _thresholds(given: Sequence[Any], conditions: list[Condition], columns: Colu
     feature = np.array([one.column for one in conditions], dtype=np.int32)
     kinds = np.array([one.kind for one in conditions], dtype="U7")
     known = columns if takes_missing else None
+    zero_one = TREE.zero_one(given, feature.tolist())
     try:
         return ThresholdTable(
-            columns.names, feature, numbers[0], numbers[1], numbers[2], numbers[3], count, kinds, tuple(labels), known
+            columns.names,
+            feature,
+            *(numbers[0], numbers[1], numbers[2], numbers[3]),
+            count=count,
+            kind=kinds,
+            labels=tuple(labels),
+            columns=known,
+            zero_one=zero_one,
         )
     except InvalidInputError as error:
         raise TREE.damaged(str(error).rstrip(".")) from error

@@ -167,6 +167,7 @@ def _of_thresholds(tree: DistilledTree, table: ThresholdTable) -> tuple[list[dic
         if one.kind == "cut":
             numbers = {name: float(getattr(table, name)[at]) for name in ("cut", "below", "above")}
             condition |= {name: None if math.isnan(number) else number for name, number in numbers.items()}
+            condition |= {"zero_one": True} if one.column in table.zero_one else {}
         conditions.append(condition | {"count": float(table.count[at])})
     return conditions, positions_of_tests(tree, table)
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from fcca.exceptions import UnsupportedModelError
 from fcca.models import LinearModel, Model, TreeBlock, TreeEnsemble, labelled, read_model
 from fcca.report._report_input import ReportInput
-from fcca.tables import StandIns
 
 MOST_CHARACTERS = 300_000
 # Each node of a tree needs at least this many characters.
@@ -66,7 +65,7 @@ def used_columns(model: Model) -> list[int]:
 def _stand_ins(model: Model, inputs: ReportInput) -> dict[str, dict[str, Any]]:
     """Return, by column, what the black box gets instead of missing values and unknown categories."""
     columns = used_columns(model)
-    found = StandIns.of(inputs.training.table, model.columns)
+    found = inputs.discretizer.stand_ins
     return {
         str(j): {
             "value": _exact(found.values[j]),

@@ -124,6 +124,8 @@ def page(
     _check_options(title, max_rows, time_limit)
     given_facts, given_notes = _checked_facts(facts), _checked_texts("notes", notes)
     card = None if scorecard is None else as_scorecard(scorecard)
+    if class_names is not None and not isinstance(class_names, Mapping):
+        raise InvalidInputError(f"class_names must be a mapping of labels to names, got {class_names!r}.")
     given_advice = None if advice is None else _checked_texts("advice", advice)
     inputs = checked_input(classifier, X, y, sample_weight, X_test, y_test, row_numbers, class_names)
     sliders, first, level_notes = make_sliders(inputs, granularities, numbers, time_limit, progress)

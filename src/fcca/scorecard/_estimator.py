@@ -92,7 +92,7 @@ class FCCAScorecard(ScorecardAnswersMixin, ClassifierMixin, BaseEstimator):
     -----
     Five-fold cross-validation chooses the penalty. It compares the log-odds of held-out rows with the mean of the label and
     the probability of the black box, by the log-loss. Equal rows are in the same fold. So a row of weight 2 has the same
-    effect as two rows, and the result does not depend on the order of the rows.If ``n_thresholds`` limits the conditions,
+    effect as two rows, and the result does not depend on the order of the rows. If ``n_thresholds`` limits the conditions,
     those with the largest coefficients are kept, under the strongest penalty that keeps more of them than the limit. Then
     cross-validation chooses the penalty of a second regression on these conditions.
 
@@ -193,7 +193,7 @@ class FCCAScorecard(ScorecardAnswersMixin, ClassifierMixin, BaseEstimator):
             classes=(first, second),
             used=tuple(terms.columns(found, label)),
             intercept=found.intercept,
-            favourable=first if self.favourable is None else self.favourable,
+            favourable=second if self._sign > 0 else first,
             pdo=float(self.pdo),
             base_score=float(self.base_score),
             base_odds=float(self.base_odds),
@@ -285,7 +285,7 @@ class FCCAScorecard(ScorecardAnswersMixin, ClassifierMixin, BaseEstimator):
             X = validate_data(self, X, dtype=np.float64, order="C", reset=False, ensure_all_finite="allow-nan")
         else:
             validate_data(self, X, skip_check_array=True, reset=False)  # compares the columns' names and number
-        handle_unknown = self.discretizer_.handle_unknown
+        handle_unknown = getattr(self.discretizer_, "handle_unknown", "warn")
         return self.scorecard_.places(self.scorecard_.tested_columns.encode(X, handle_unknown=handle_unknown))
 
     def get_feature_names_out(self) -> NDArray[np.object_]:

@@ -64,7 +64,19 @@ class Terms:
             kind=np.array(kind, dtype="U7"),
             columns=table.columns,
         )
-        return cls(table + extra, X, weight, special)
+        terms = cls(table + extra, X, weight, special)
+        return cls(terms.table.select(terms.separating), X, weight, special)
+
+    @property
+    def separating(self) -> NDArray[np.bool_]:
+        """Mask of the conditions without the cuts that would make a bin without training rows."""
+        keep = np.ones(len(self.table), dtype=np.bool_)
+        for j in np.unique(self.table.feature).tolist():
+            mine = np.flatnonzero((self.table.feature == j) & (self.table.kind == "cut"))
+            above = self.binary[:, mine].sum(axis=0, dtype=np.int64)
+            n_ordinary = np.count_nonzero(~np.isnan(self.X[:, j]) & ~np.isin(self.X[:, j], self.special.get(j, [])))
+            keep[mine] = (np.diff(above, prepend=n_ordinary) < 0) & (above > 0)
+        return keep
 
     @cached_property
     def is_ordinary(self) -> NDArray[np.bool_]:

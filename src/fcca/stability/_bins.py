@@ -81,7 +81,7 @@ def _of_codes(columns: Columns, X: NDArray[Any], used: list[int], unseen: Boolea
     table = np.array(X, dtype=np.float64)
     for j in used:
         if (categories := columns[j].categories) is not None:
-            unseen[:, j] = table[:, j] >= len(categories)
+            unseen[:, j] = (table[:, j] >= len(categories)) | (table[:, j] == UNKNOWN)
     table[unseen] = UNKNOWN
     return EncodedRows(table, unseen)
 

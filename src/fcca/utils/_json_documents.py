@@ -240,6 +240,22 @@ class DocumentReader:
             raise self.damaged(f"the threshold of {where} does not lie between its values 'below' and 'above'")
         return threshold, cut, below, above
 
+    def zero_one(self, conditions: Sequence[Any], features: Sequence[int]) -> frozenset[int]:
+        """Return the columns of zeros and ones: those of conditions with the entry ``zero_one``.
+
+        Parameters
+        ----------
+        conditions : sequence
+            The entries of the conditions.
+        features : sequence of int
+            For each condition, the position of its column.
+        """
+        marked = [at for at, entry in enumerate(conditions) if entry.get("zero_one")]
+        for at in marked:
+            if conditions[at].get("kind") != "cut" or self.cut(conditions[at], f"condition {at}")[::2] != (0.5, 0.0):
+                raise self.damaged(f"condition {at} is not the cut of a column of zeros and ones")
+        return frozenset(features[at] for at in marked)
+
 
 def is_label(given: Any) -> bool:
     """Return True for a string, a finite number or a boolean."""

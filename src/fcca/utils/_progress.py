@@ -85,7 +85,8 @@ def _is_first_thread() -> bool:
 
 
 def _standard_error_display(verbose: int | None) -> AbstractContextManager[ProgressDisplay]:
-    if verbose is None and not sys.stderr.isatty() and "ipykernel" not in sys.modules:
+    is_terminal = getattr(sys.stderr, "isatty", bool)()  # there may be no standard error, or a replacement
+    if verbose is None and not is_terminal and "ipykernel" not in sys.modules:
         return nullcontext(_Silence())  # without the import of rich
     from rich.console import Console
 
