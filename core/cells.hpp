@@ -52,6 +52,11 @@ struct Cells {
   std::size_t n_cells() const { return static_cast<std::size_t>(first_cell(n_features)); }
 
   std::int64_t cell_of(std::size_t j, double x) const;
+  // Whether all cells of feature j have the same distance from a value in its cell own: categories, missing values, special values.
+  bool is_unordered(std::size_t j, std::int64_t own) const {
+    if (kinds == nullptr && closed == nullptr) return false;  // only ordinary numbers
+    return kind(j) == categories || (kind(j) == numbers_with_missing && own == n_cuts(j)) || is_special(j, own);
+  }
   bool is_special(std::size_t j, std::int64_t cell) const { return closed != nullptr && closed[first_cell(j) + cell] == special_value; }
   // The last cell that holds numbers.
   std::int64_t last_number(std::size_t j) const { return kind(j) == numbers_with_missing ? n_cuts(j) - 1 : n_cuts(j); }
@@ -72,8 +77,7 @@ struct Cells {
 
   // The cut that a move from own_cell into cell crosses last; NaN for categories, filled-in values and special values.
   double last_cut_crossed(std::size_t j, std::int64_t cell, std::int64_t own_cell) const {
-    const bool unordered = kind(j) == categories || (kind(j) == numbers_with_missing && own_cell == n_cuts(j)) || is_special(j, own_cell);
-    if (unordered) return std::numeric_limits<double>::quiet_NaN();
+    if (is_unordered(j, own_cell)) return std::numeric_limits<double>::quiet_NaN();
     return cell > own_cell ? cuts_of(j)[cell - 1] : cuts_of(j)[cell];
   }
 

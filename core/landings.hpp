@@ -34,11 +34,7 @@ class Landings {
     return !has_grid(j) && !is_unordered(j, own) && !shut_out && cells_.closed == nullptr;
   }
   bool has_grid(std::size_t j) const { return limits_.step != nullptr && limits_.step[j] > 0; }
-  // Whether all cells have the same distance.
-  bool is_unordered(std::size_t j, std::int64_t own) const {
-    const Kind kind = cells_.kind(j);
-    return kind == categories || (kind == numbers_with_missing && own == cells_.n_cuts(j)) || cells_.is_special(j, own);
-  }
+  bool is_unordered(std::size_t j, std::int64_t own) const { return cells_.is_unordered(j, own); }
 
   // The landing of a move of feature j into another cell; NaN if the cell cannot be reached.
   double of(const Query& query, std::size_t j, std::int64_t cell, std::int64_t own) const {
