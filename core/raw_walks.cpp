@@ -1,0 +1,197 @@
+#include "raw_walks.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+// The walks are compiled once per instruction set, and the best one is chosen at run time. All give the same result.
+#if defined(__GNUC__) && defined(__x86_64__) && !defined(FCCA_NO_CLONES)
+#define FCCA_WALKS_FOR_X86 1
+#endif
+#if defined(__GNUC__)
+#define FCCA_INLINE inline __attribute__((always_inline))
+#else
+#define FCCA_INLINE inline
+#endif
+
+namespace fcca {
+
+namespace {
+
+#if defined(__GNUC__)
+template <class W, std::size_t bytes>
+struct VectorOf {
+  typedef W Type __attribute__((vector_size(bytes)));
+};
+#else
+template <class W, std::size_t bytes>
+struct VectorOf {
+  using Type = W;
+};
+#endif
+
+// The lanes of both sides as vectors of an instruction set.
+template <class W, std::size_t bytes>
+struct Both {
+  using Vector = typename VectorOf<W, bytes>::Type;
+  static constexpr std::size_t n = sizeof(SideWeights<W>) / sizeof(Vector);
+  Vector part[n];
+
+  FCCA_INLINE void load(const SideWeights<W>& from) { std::memcpy(part, &from, sizeof part); }
+  FCCA_INLINE void store(SideWeights<W>& to) const { std::memcpy(&to, part, sizeof part); }
+  FCCA_INLINE void clear() {
+    for (std::size_t u = 0; u < n; ++u) part[u] = Vector{};
+  }
+  FCCA_INLINE void add(const SideWeights<W>& from) {
+    for (std::size_t u = 0; u < n; ++u) part[u] += vector(from, u);
+  }
+  FCCA_INLINE void subtract(const Both& other) {
+    for (std::size_t u = 0; u < n; ++u) part[u] -= other.part[u];
+  }
+  FCCA_INLINE void raise_to(const Both& other) {
+    for (std::size_t u = 0; u < n; ++u) part[u] = part[u] > other.part[u] ? part[u] : other.part[u];
+  }
+  FCCA_INLINE void raise_to(const SideWeights<W>& other) {
+    for (std::size_t u = 0; u < n; ++u) {
+      const Vector x = vector(other, u);
+      part[u] = part[u] > x ? part[u] : x;
+    }
+  }
+  FCCA_INLINE void lower_to(const Both& other) {
+    for (std::size_t u = 0; u < n; ++u) part[u] = part[u] < other.part[u] ? part[u] : other.part[u];
+  }
+
+ private:
+  static FCCA_INLINE Vector vector(const SideWeights<W>& from, std::size_t u) {
+    Vector x;
+    std::memcpy(&x, reinterpret_cast<const char*>(&from) + u * sizeof(Vector), sizeof x);
+    return x;
+  }
+};
+
+template <std::size_t bytes, class W>
+FCCA_INLINE void extremes_body(const Walk<W>& walk, Extremes<W>& found) {
+  const auto* key = walk.key.data();
+  const SideWeights<W>* weights = walk.weights.data();
+  Both<W, bytes> most, least;
+  most.clear(), least.clear();
+  for (std::size_t j = 0; j < walk.rows.n_columns; ++j) {
+    const auto* order = walk.rows.order_of(j);
+    Both<W, bytes> sum;
+    sum.clear();
+    std::uint32_t place = 0;
+    for (const WalkStep& step : walk.steps[j]) {
+      for (; place < step.begin; ++place) {
+        sum.add(weights[key[order[place]]]);
+        most.raise_to(sum), least.lower_to(sum);
+      }
+      for (; place < step.end; ++place) sum.add(weights[key[order[place]]]);
+      most.raise_to(sum), least.lower_to(sum);
+    }
+  }
+  most.store(found.most), least.store(found.least);
+}
+
+// The largest gain of two leaves that meet here: the largest sum of a class on the left so far, and the largest that is left on the right.
+template <std::size_t bytes, class W>
+FCCA_INLINE void gain_here(const SideWeights<W>* on_right, std::size_t n_classes, const Both<W, bytes>& on_left, Both<W, bytes>& gain) {
+  Both<W, bytes> sum;
+  sum.load(on_right[0]);
+  for (std::size_t k = 1; k < n_classes; ++k) sum.raise_to(on_right[k]);
+  for (std::size_t u = 0; u < Both<W, bytes>::n; ++u) sum.part[u] += on_left.part[u];
+  gain.raise_to(sum);
+}
+
+template <std::size_t bytes, class W>
+FCCA_INLINE void gains_body(const Walk<W>& walk, SideWeights<W>* sums, SideWeights<W>& found) {
+  using Vectors = Both<W, bytes>;
+  const auto *key = walk.key.data(), *label = walk.rows.label.data();
+  const SideWeights<W>* weights = walk.weights.data();
+  const std::size_t n_classes = walk.rows.n_classes, n_rows = walk.rows.n_rows;
+  SideWeights<W>*on_left = sums, *on_right = sums + n_classes, *all = sums + 2 * n_classes;
+  Vectors gain;
+  gain.clear();
+  for (std::size_t k = 0; k < n_classes; ++k) gain.store(all[k]);
+  for (std::size_t row = 0; row < n_rows; ++row) {
+    Vectors sum;
+    sum.load(all[label[row]]), sum.add(weights[key[row]]), sum.store(all[label[row]]);
+  }
+  for (std::size_t j = 0; j < walk.rows.n_columns; ++j) {
+    const auto* order = walk.rows.order_of(j);
+    std::memset(static_cast<void*>(on_left), 0, n_classes * sizeof(SideWeights<W>));
+    std::memcpy(static_cast<void*>(on_right), all, n_classes * sizeof(SideWeights<W>));
+    Vectors largest;  // sum of a class on the left: it never falls along the walk
+    largest.clear();
+    std::uint32_t place = 0;
+    for (const WalkStep& step : walk.steps[j]) {
+      for (; place < step.begin; ++place) {
+        const std::size_t row = order[place], k = label[row];
+        Vectors sum, rest, add;
+        add.load(weights[key[row]]);
+        sum.load(on_left[k]), sum.add(weights[key[row]]), sum.store(on_left[k]);
+        rest.load(on_right[k]), rest.subtract(add), rest.store(on_right[k]);
+        largest.raise_to(sum);
+        gain_here<bytes>(on_right, n_classes, largest, gain);
+      }
+      Vectors moved, sum, rest;
+      moved.clear();
+      for (; place < step.end; ++place) moved.add(weights[key[order[place]]]);
+      sum.load(on_left[step.label]), rest.load(on_right[step.label]);
+      for (std::size_t u = 0; u < Vectors::n; ++u) sum.part[u] += moved.part[u];
+      rest.subtract(moved), sum.store(on_left[step.label]), rest.store(on_right[step.label]);
+      largest.raise_to(sum);
+      if (step.is_split) gain_here<bytes>(on_right, n_classes, largest, gain);
+    }
+  }
+  gain.store(found);
+}
+
+}  // namespace
+
+// Inside rows of equal values, `largest` counts sums at places where no split is possible. It then only holds sums that are no larger than at
+// the end of these rows, because sums of a class never fall along the walk. So it is exact at every split.
+
+#if defined(FCCA_WALKS_FOR_X86)
+#define FCCA_WALKS(W)                                                                                                             \
+  __attribute__((target("avx512bw"))) void extremes_512(const Walk<W>& walk, Extremes<W>& found) { extremes_body<64>(walk, found); } \
+  __attribute__((target("avx2"))) void extremes_256(const Walk<W>& walk, Extremes<W>& found) { extremes_body<32>(walk, found); }   \
+  __attribute__((target("avx512bw"))) void gains_512(const Walk<W>& walk, SideWeights<W>* sums, SideWeights<W>& found) {           \
+    gains_body<64>(walk, sums, found);                                                                                             \
+  }                                                                                                                                \
+  __attribute__((target("avx2"))) void gains_256(const Walk<W>& walk, SideWeights<W>* sums, SideWeights<W>& found) {               \
+    gains_body<32>(walk, sums, found);                                                                                             \
+  }
+namespace {
+FCCA_WALKS(std::int16_t)
+FCCA_WALKS(std::int32_t)
+FCCA_WALKS(double)
+const bool has_avx512 = __builtin_cpu_supports("avx512bw"), has_avx2 = __builtin_cpu_supports("avx2");
+}  // namespace
+#endif
+
+template <class W>
+void walk_extremes(const Walk<W>& walk, Extremes<W>& found) {
+#if defined(FCCA_WALKS_FOR_X86)
+  if (has_avx512) return extremes_512(walk, found);
+  if (has_avx2) return extremes_256(walk, found);
+#endif
+  extremes_body<16>(walk, found);
+}
+
+template <class W>
+void walk_gains(const Walk<W>& walk, std::vector<SideWeights<W>>& sums, SideWeights<W>& found) {
+  sums.resize(3 * walk.rows.n_classes);
+#if defined(FCCA_WALKS_FOR_X86)
+  if (has_avx512) return gains_512(walk, sums.data(), found);
+  if (has_avx2) return gains_256(walk, sums.data(), found);
+#endif
+  gains_body<16>(walk, sums.data(), found);
+}
+
+template void walk_extremes(const Walk<std::int16_t>&, Extremes<std::int16_t>&);
+template void walk_extremes(const Walk<std::int32_t>&, Extremes<std::int32_t>&);
+template void walk_extremes(const Walk<double>&, Extremes<double>&);
+template void walk_gains(const Walk<std::int16_t>&, std::vector<SideWeights<std::int16_t>>&, SideWeights<std::int16_t>&);
+template void walk_gains(const Walk<std::int32_t>&, std::vector<SideWeights<std::int32_t>>&, SideWeights<std::int32_t>&);
+template void walk_gains(const Walk<double>&, std::vector<SideWeights<double>>&, SideWeights<double>&);
+
+}  // namespace fcca
