@@ -86,35 +86,56 @@ struct OneSplit {
   std::size_t place = 0;     // number of rows on the left
 };
 
+// The place of the split of a column with the largest gain of the two leaves over a leaf of all rows, 0 if there is none.
+template <class W>
+std::size_t best_place_of_two(const RawRows<W>& rows, std::size_t column, double& gain) {
+  // Splitting a signed sum s into a + b saves (|a| + |b| − |s|) / 2 errors, which is how far a lies outside the range from 0 to s.
+  using Sum = std::conditional_t<std::is_integral_v<W>, std::int32_t, double>;
+  const auto *order = rows.order_of(column), *ranks = rows.ranks_of(column);
+  const Sum all = static_cast<Sum>(rows.sums[0]), high = std::max(all, Sum(0)), low = std::min(all, Sum(0));
+  Sum most = 0, left = 0;
+  std::size_t place = 0;
+  for (std::size_t k = 0; k + 1 < rows.n_rows; ++k) {
+    left += static_cast<Sum>(rows.net[order[k]]);
+    const Sum saved = std::max(left - high, low - left);
+    if (saved > most && ranks[k] != ranks[k + 1]) most = saved, place = k + 1;
+  }
+  gain = static_cast<double>(most);
+  return place;
+}
+
+template <class W>
+std::size_t best_place_of_many(const RawRows<W>& rows, std::size_t column, std::vector<double>& left, double& gain) {
+  const auto *order = rows.order_of(column), *ranks = rows.ranks_of(column);
+  const double as_leaf = *std::max_element(rows.sums.begin(), rows.sums.end());
+  double most = as_leaf;
+  std::size_t place = 0;
+  left.assign(rows.n_classes, 0.0);
+  for (std::size_t k = 0; k + 1 < rows.n_rows; ++k) {
+    left[rows.label[order[k]]] += static_cast<double>(rows.net[order[k]]);
+    if (ranks[k] == ranks[k + 1]) continue;
+    double on_left = 0, on_right = 0;
+    for (std::size_t c = 0; c < left.size(); ++c) on_left = std::max(on_left, left[c]), on_right = std::max(on_right, rows.sums[c] - left[c]);
+    if (on_left + on_right > most) most = on_left + on_right, place = k + 1;
+  }
+  gain = most - as_leaf;
+  return place;
+}
+
 // by_column: set to the least cost of a tree that begins with each column; that of a leaf if the column does not separate the rows.
 template <class W>
 OneSplit best_split(const RawRows<W>& rows, double penalty, std::vector<double>& by_column) {
   const double as_leaf = rows.errors_of_leaf() + penalty;
   OneSplit best{as_leaf};
   by_column.assign(rows.n_columns, as_leaf);
-  std::vector<double> left(rows.sums.size());
+  std::vector<double> left;
   for (std::size_t j = 0; j < rows.n_columns; ++j) {
     if (rows.is_constant(j)) continue;
-    const auto *order = rows.order_of(j), *ranks = rows.ranks_of(j);
-    double most = 0;  // gain of the leaves; with a signed sum, how far it leaves the range between 0 and its end
-    std::size_t place = 0;
-    std::fill(left.begin(), left.end(), 0.0);
-    for (std::size_t k = 0; k + 1 < rows.n_rows; ++k) {
-      left[rows.binary() ? 0 : rows.label[order[k]]] += static_cast<double>(rows.net[order[k]]);
-      if (ranks[k] == ranks[k + 1]) continue;
-      double gain = 0;
-      if (rows.binary()) {
-        gain = std::max(left[0] - std::max(rows.sums[0], 0.0), std::min(rows.sums[0], 0.0) - left[0]);
-      } else {
-        double on_left = 0, on_right = 0;
-        for (std::size_t c = 0; c < left.size(); ++c) on_left = std::max(on_left, left[c]), on_right = std::max(on_right, rows.sums[c] - left[c]);
-        gain = on_left + on_right;
-      }
-      if (gain > most) most = gain, place = k + 1;
-    }
-    const double errors = rows.binary() ? rows.errors_of_leaf() - most : rows.weight - most;
-    if (place > 0) by_column[j] = errors + 2 * penalty;
-    if (place > 0 && by_column[j] < best.cost) best = {by_column[j], static_cast<std::int32_t>(j), place};
+    double gain = 0;
+    const std::size_t place = rows.binary() ? best_place_of_two(rows, j, gain) : best_place_of_many(rows, j, left, gain);
+    if (place == 0) continue;
+    by_column[j] = as_leaf - gain + penalty;
+    if (by_column[j] < best.cost) best = {by_column[j], static_cast<std::int32_t>(j), place};
   }
   return best;
 }

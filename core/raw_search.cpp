@@ -20,9 +20,9 @@ struct RawSearch<W>::Node {
   double limit;
   Solution best;
   double least = infinity;  // least bound of the splits that are solved or ruled out
-  std::vector<Thresholds> columns;
-  std::vector<Sides> solved;
-  std::priority_queue<Interval> open;
+  std::vector<Thresholds> columns{};
+  std::vector<Sides> solved{};
+  std::priority_queue<Interval> open{};
 
   // Only cheaper trees matter.
   double upper() const { return std::min(limit, best.cost); }

@@ -108,7 +108,7 @@ RawTreeResult raw_tree(const RawTable& table, double penalty, std::int32_t max_d
   // Whole weights are summed as integers, exactly and in short vectors. Others are summed as doubles. With short integers, ranks and the numbers
   // of weights by interval are short as well.
   constexpr std::size_t most = std::numeric_limits<std::uint16_t>::max();
-  const bool is_short = table.n_rows <= most && (Lanes<std::int16_t>::count + 1) * kinds_of<double>(rows).size() <= most;
+  const bool is_short = table.n_rows <= most && table.n_classes <= most && (Lanes<std::int16_t>::count + 1) * kinds_of<double>(rows).size() <= most;
   RawTreeResult result = is_short && rows.whole && rows.total <= std::numeric_limits<std::int16_t>::max() ? searched(std::int16_t{})
                          : rows.whole && rows.total <= std::numeric_limits<std::int32_t>::max()            ? searched(std::int32_t{})
                                                                                                            : searched(double{});

@@ -36,13 +36,25 @@ struct Both {
   static constexpr std::size_t n = sizeof(SideWeights<W>) / sizeof(Vector);
   Vector part[n];
 
-  FCCA_INLINE void load(const SideWeights<W>& from) { std::memcpy(part, &from, sizeof part); }
-  FCCA_INLINE void store(SideWeights<W>& to) const { std::memcpy(&to, part, sizeof part); }
+  // Vector by vector, so that the compiler keeps all parts in registers.
+  FCCA_INLINE void load(const SideWeights<W>& from) {
+    for (std::size_t u = 0; u < n; ++u) std::memcpy(&part[u], reinterpret_cast<const char*>(&from) + u * sizeof(Vector), sizeof(Vector));
+  }
+  FCCA_INLINE void store(SideWeights<W>& to) const {
+    for (std::size_t u = 0; u < n; ++u) std::memcpy(reinterpret_cast<char*>(&to) + u * sizeof(Vector), &part[u], sizeof(Vector));
+  }
   FCCA_INLINE void clear() {
     for (std::size_t u = 0; u < n; ++u) part[u] = Vector{};
   }
   FCCA_INLINE void add(const SideWeights<W>& from) {
-    for (std::size_t u = 0; u < n; ++u) part[u] += vector(from, u);
+    for (std::size_t u = 0; u < n; ++u) {
+      Vector added;
+      std::memcpy(&added, reinterpret_cast<const char*>(&from) + u * sizeof(Vector), sizeof(Vector));
+      part[u] += added;
+    }
+  }
+  FCCA_INLINE void add(const Both& other) {
+    for (std::size_t u = 0; u < n; ++u) part[u] += other.part[u];
   }
   FCCA_INLINE void subtract(const Both& other) {
     for (std::size_t u = 0; u < n; ++u) part[u] -= other.part[u];
@@ -52,19 +64,13 @@ struct Both {
   }
   FCCA_INLINE void raise_to(const SideWeights<W>& other) {
     for (std::size_t u = 0; u < n; ++u) {
-      const Vector x = vector(other, u);
+      Vector x;
+      std::memcpy(&x, reinterpret_cast<const char*>(&other) + u * sizeof(Vector), sizeof(Vector));
       part[u] = part[u] > x ? part[u] : x;
     }
   }
   FCCA_INLINE void lower_to(const Both& other) {
     for (std::size_t u = 0; u < n; ++u) part[u] = part[u] < other.part[u] ? part[u] : other.part[u];
-  }
-
- private:
-  static FCCA_INLINE Vector vector(const SideWeights<W>& from, std::size_t u) {
-    Vector x;
-    std::memcpy(&x, reinterpret_cast<const char*>(&from) + u * sizeof(Vector), sizeof x);
-    return x;
   }
 };
 
@@ -97,7 +103,7 @@ FCCA_INLINE void gain_here(const SideWeights<W>* on_right, std::size_t n_classes
   Both<W, bytes> sum;
   sum.load(on_right[0]);
   for (std::size_t k = 1; k < n_classes; ++k) sum.raise_to(on_right[k]);
-  for (std::size_t u = 0; u < Both<W, bytes>::n; ++u) sum.part[u] += on_left.part[u];
+  sum.add(on_left);
   gain.raise_to(sum);
 }
 
@@ -136,7 +142,7 @@ FCCA_INLINE void gains_body(const Walk<W>& walk, SideWeights<W>* sums, SideWeigh
       moved.clear();
       for (; place < step.end; ++place) moved.add(weights[key[order[place]]]);
       sum.load(on_left[step.label]), rest.load(on_right[step.label]);
-      for (std::size_t u = 0; u < Vectors::n; ++u) sum.part[u] += moved.part[u];
+      sum.add(moved);
       rest.subtract(moved), sum.store(on_left[step.label]), rest.store(on_right[step.label]);
       largest.raise_to(sum);
       if (step.is_split) gain_here<bytes>(on_right, n_classes, largest, gain);
