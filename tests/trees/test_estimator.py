@@ -301,12 +301,17 @@ def test_units_of_the_weights_do_not_matter(table, scale):
     assert_same(tree.objective_, expected.objective_)
 
 
-def test_missing_values_are_an_error(table):
+def test_missing_values_are_an_error_unless_raw_columns_are_searched(table):
     X, y = table
-    X = X.astype(float)
-    X[0, 0] = np.nan
+    missing = X.astype(float)
+    missing[0, 0] = np.nan
     with pytest.raises(ValueError, match="NaN"):
-        OptimalTreeClassifier(3, criterion="error").fit(X, y)
+        OptimalTreeClassifier(3).fit(missing, y)
+    tree = OptimalTreeClassifier(3, criterion="error").fit(missing, y)
+    assert tree.missing_columns_.tolist() == [0]
+    tree.predict(missing)
+    with pytest.raises(ValueError, match="NaN"):
+        tree.fit(X, y).predict(missing)
 
 
 def test_unfitted_trees_say_so(table):

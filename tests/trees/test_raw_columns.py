@@ -1,6 +1,7 @@
 """The search on raw columns: exact for any ties, weights and classes, and valid bounds when it is stopped."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -81,6 +82,43 @@ def test_soft_labels_match_enumeration(n_instances):
         present = probability.ravel() > 0
         expected = least(rows[present], label[present], probability.ravel()[present], depth, regularization)
         assert_same(tree.objective_, expected, seed)
+
+
+def table_with_missing(X):
+    """The conditions of a column with missing values: every midpoint with both sides for them, and their own."""
+    columns = []
+    for x in X.T:
+        values = np.unique(x[~np.isnan(x)])
+        for low, high in pairwise(values):
+            columns += [x > (low + high) / 2, ~(x <= (low + high) / 2)]
+        columns.append(np.isnan(x))
+    return np.column_stack(columns).astype(np.uint8)
+
+
+@pytest.mark.parametrize("n_instances", [60, pytest.param(1000, marks=pytest.mark.verify)])
+def test_missing_values_go_to_the_better_side(n_instances):
+    for seed in range(n_instances):
+        X, y, weight, depth, regularization = problem(seed)
+        X[np.random.default_rng(seed).random(X.shape) < 0.2] = np.nan
+        tree = fitted(X, y, weight, depth, regularization)
+        table = table_with_missing(X)
+        expected = tree_enumeration.least_objective(table, y, weight, depth, regularization)
+        assert_same(tree.objective_, expected, seed)
+        assert_same(objective(tree, X, y, weight), expected, seed)
+        if tree.tree_.has_cuts_only:
+            np.testing.assert_array_equal(tree.to_sklearn().predict(X), tree.predict(X))
+
+
+def test_rules_name_the_side_of_missing_values():
+    X = np.array([[1.0], [2.0], [np.nan], [8.0], [9.0]]).repeat(10, axis=0)
+    settings = {"regularization": 0.01, "criterion": "error"}
+    right = OptimalTreeClassifier(2, **settings).fit(X, np.array([0, 0, 1, 1, 1]).repeat(10))
+    assert right.rules() == ["x0 ≤ 5 → 0 (1.00)", "x0 > 5 or missing → 1 (1.00)"]
+    left = OptimalTreeClassifier(2, **settings).fit(X, np.array([0, 0, 0, 1, 1]).repeat(10))
+    assert left.rules() == ["x0 ≤ 5 or missing → 0 (1.00)", "x0 > 5 → 1 (1.00)"]
+    alone = OptimalTreeClassifier(2, **settings).fit(X, np.array([0, 0, 1, 0, 0]).repeat(10))
+    assert alone.rules() == ["x0 is not missing → 0 (1.00)", "x0 is missing → 1 (1.00)"]
+    assert alone.predict([[np.nan], [7.0]]).tolist() == [1, 0]
 
 
 def test_large_tables_match_the_search_on_binary_columns():

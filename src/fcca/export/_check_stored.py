@@ -128,7 +128,7 @@ def _check_structure(nodes: TreeStructure) -> None:
     _require(((children > parents) & (children < n)).all(), "a node with a child out of range")
     _require(len(np.unique(children)) == len(children) == n - 1, "nodes that have several parents or none")
     _require(isinstance(nodes.categories, dict) and isinstance(nodes.asks_missing, frozenset), "nodes of a wrong kind")
-    _require(isinstance(nodes.asks_special, frozenset), "nodes of a wrong kind")
+    _require(isinstance(nodes.asks_special, frozenset) and not nodes.missing_right, "nodes of a wrong kind")
     special = [*nodes.categories, *nodes.asks_missing, *nodes.asks_special]
     _require(
         len(set(special)) == len(special) and set(special) <= set(inner.tolist()), "a condition that belongs to no node"

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import Tags, check_array, check_consistent_length
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -18,7 +18,7 @@ from sklearn.utils.validation import validate_data
 
 from fcca import _core
 from fcca.exceptions import InvalidInputError, LightWeightsWarning, UnfinishedSearchWarning
-from fcca.tables import SoftLabels, check_weights
+from fcca.tables import Column, Columns, SoftLabels, check_weights
 from fcca.trees._answers import ACCEPTED_TYPES, TreeAnswersMixin
 from fcca.trees._columns import Questions, binary_questions, midpoint_questions, zeros_and_ones
 from fcca.trees._criteria import CRITERIA, default_leaf_price, leaf_cost
@@ -36,14 +36,12 @@ MOST_LEAVES = 1_000_000
 class _Found(NamedTuple):
     """The tree that a search found, and the lower bound that it proved."""
 
-    feature: NDArray[np.int32]
-    threshold: Floats
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
+    structure: TreeStructure  # without weights
     bound: float
     is_optimal: bool
     n_nodes: int
     n_midpoints: int  # number of thresholds of columns that are split at all midpoints
+    missing_columns: NDArray[np.int32]
 
 
 class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
@@ -100,6 +98,8 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
     tree_ : TreeStructure
         The nodes of the tree.
     classes_ : ndarray
+    missing_columns_ : ndarray of int
+        Columns with missing values in the training rows. Without such columns, missing values are an error in ``predict``.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if X has column names.
@@ -158,7 +158,9 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
             Training rows. Columns of 0 and 1 are used directly. Other columns may be split at every midpoint between
-            neighbouring training values.
+            neighbouring training values. For ``criterion="error"`` without limits on leaves, the number of these midpoints
+            is not limited. Then values may also be missing, as NaN. The search chooses the side of the missing values at
+            every split, and may also separate them from all other values.
         y : array-like of shape (n_rows,)
             Labels of any type.
         sample_weight : array-like of shape (n_rows,), optional
@@ -205,7 +207,8 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        X, y = validate_data(self, X, y, dtype=ACCEPTED_TYPES, order="C")
+        allowed = "allow-nan" if self._searches_raw_columns else True
+        X, y = validate_data(self, X, y, dtype=ACCEPTED_TYPES, order="C", ensure_all_finite=allowed)
         check_classification_targets(y)
         weight = check_weights(sample_weight, len(X))
         n_rows = np.ones(len(X), dtype=np.int64) if n_rows is None else n_rows
@@ -234,11 +237,12 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         """
         found = self._search(X, learned)
         soft = learned if isinstance(learned, SoftLabels) else None
-        self.tree_ = TreeStructure.grown(found.feature, found.threshold, found.left, found.right, X, labels, soft)
+        self.tree_ = found.structure.grown(X, labels, soft)
+        self.missing_columns_ = found.missing_columns
         self.is_optimal_, self.n_nodes_searched_ = found.is_optimal, found.n_nodes
         # The objective is recomputed from the tree itself. The sum of the search only guides the search.
         total = learned.total
-        cost = leaf_cost(self.tree_.learned_weight[found.feature < 0], self.criterion).sum()
+        cost = leaf_cost(self.tree_.learned_weight[self.tree_.feature < 0], self.criterion).sum()
         self.objective_ = float(max(0.0, cost) / total + self.regularization_ * self.tree_.n_leaves)
         self.lower_bound_ = (
             self.objective_ if found.is_optimal else float(min(found.bound / (total * learned.units), self.objective_))
@@ -294,11 +298,12 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         feature, threshold = np.full(len(column), -1, dtype=np.int32), np.full(len(column), np.nan)
         feature[inner], threshold[inner] = asked.feature[column[inner]], asked.threshold[column[inner]]
         n_midpoints = len(asked.feature) if asked.at_midpoints else 0
-        return _Found(feature, threshold, left, right, bound, bool(is_optimal), int(n_nodes), n_midpoints)
+        structure = TreeStructure.of_splits(feature, threshold, left, right)
+        return _Found(structure, bound, bool(is_optimal), int(n_nodes), n_midpoints, np.empty(0, dtype=np.int32))
 
     def _search_raw_columns(self, columns: NumericColumns, rows: HardLabels | SoftLabels) -> _Found:
         self.regularization_ = self._checked_regularization(rows, columns.n_thresholds)
-        _, bound, is_optimal, n_nodes, feature, rank_left, rank_right, left, right = _core.solve_raw_tree(
+        _, bound, is_optimal, n_nodes, copy, rank_left, rank_right, left, right = _core.solve_raw_tree(
             rank=columns.rank,
             label=rows.label,
             weight=rows.weight.ravel(),
@@ -308,10 +313,17 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
             max_nodes=self.max_nodes,
             time_limit=self._seconds,
         )
-        threshold = np.full(len(feature), np.nan)
-        for node in np.flatnonzero(feature >= 0):
-            threshold[node] = columns.threshold(feature[node], rank_left[node], rank_right[node])
-        return _Found(feature, threshold, left, right, bound, bool(is_optimal), int(n_nodes), columns.n_thresholds)
+        inner = np.flatnonzero(copy >= 0)
+        feature, threshold = np.full(len(copy), -1, dtype=np.int32), np.full(len(copy), np.nan)
+        feature[inner] = columns.feature[copy[inner]]
+        for node in inner:
+            threshold[node] = columns.threshold(copy[node], rank_left[node], rank_right[node])
+        sends_missing_right = inner[columns.missing_right[copy[inner]]]
+        asks_missing = frozenset(sends_missing_right[np.isnan(threshold[sends_missing_right])].tolist())
+        missing_right = frozenset(sends_missing_right.tolist()) - asks_missing
+        structure = TreeStructure.of_splits(feature, threshold, left, right, asks_missing, missing_right)
+        missing = columns.feature[columns.missing_right]
+        return _Found(structure, bound, bool(is_optimal), int(n_nodes), columns.n_thresholds, missing)
 
     @property
     def _deepest(self) -> int:
@@ -378,6 +390,22 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
     @property
     def _structure(self) -> TreeStructure:
         return self.tree_
+
+    @property
+    def _columns(self) -> Columns | None:
+        if not len(self.missing_columns_):
+            return None
+        return Columns(tuple(Column(missing=j in self.missing_columns_) for j in range(self.n_features_in_)))
+
+    def _checked_table(self, X: Any) -> NDArray[Any]:
+        allowed = "allow-nan" if len(self.missing_columns_) else True
+        table: NDArray[Any] = validate_data(self, X, dtype=ACCEPTED_TYPES, reset=False, ensure_all_finite=allowed)
+        return table
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._searches_raw_columns
+        return tags
 
 
 def _check_soft(soft: SoftLabels, n_rows: int, n_classes: int) -> None:
