@@ -10,7 +10,7 @@ namespace fcca {
 namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 // Runs of one label from this length on are added up without a look at the sums in between, which are never extreme.
-constexpr std::size_t long_run_of_two = 16, long_run_of_many = 4;
+constexpr std::size_t long_run_of_two = 16, long_run_of_many = 8;
 }  // namespace
 
 template <class W>
@@ -83,12 +83,12 @@ void DepthTwo<W>::list_steps(const RawRows<W>& rows) {
       for (std::uint32_t from = begin, to; from < end; from = to) {
         const std::uint32_t label = rows.label[order[from]];
         for (to = rows.binary() ? end : from + 1; to < end && rows.label[order[to]] == label;) ++to;
-        steps.push_back({from, to, label, to == end});
+        steps.push_back({from, to, label, from == begin});
       }
       run = end;
     }
     end_run(n);
-    steps.push_back({n, n, 0, false});
+    steps.push_back({n, n, 0, true});
   }
 }
 

@@ -56,17 +56,28 @@ struct Both {
   FCCA_INLINE void add(const Both& other) {
     for (std::size_t u = 0; u < n; ++u) part[u] += other.part[u];
   }
-  FCCA_INLINE void subtract(const Both& other) {
-    for (std::size_t u = 0; u < n; ++u) part[u] -= other.part[u];
+  FCCA_INLINE void subtract(const SideWeights<W>& from) {
+    for (std::size_t u = 0; u < n; ++u) {
+      Vector removed;
+      std::memcpy(&removed, reinterpret_cast<const char*>(&from) + u * sizeof(Vector), sizeof(Vector));
+      part[u] -= removed;
+    }
   }
   FCCA_INLINE void raise_to(const Both& other) {
     for (std::size_t u = 0; u < n; ++u) part[u] = part[u] > other.part[u] ? part[u] : other.part[u];
   }
-  FCCA_INLINE void raise_to(const SideWeights<W>& other) {
+  FCCA_INLINE void raise_to_sum(const Both& a, const Both& b) {
     for (std::size_t u = 0; u < n; ++u) {
-      Vector x;
-      std::memcpy(&x, reinterpret_cast<const char*>(&other) + u * sizeof(Vector), sizeof(Vector));
-      part[u] = part[u] > x ? part[u] : x;
+      const Vector sum = a.part[u] + b.part[u];
+      part[u] = part[u] > sum ? part[u] : sum;
+    }
+  }
+  FCCA_INLINE void raise_to_difference(const SideWeights<W>& from, const Both& other) {
+    for (std::size_t u = 0; u < n; ++u) {
+      Vector difference;
+      std::memcpy(&difference, reinterpret_cast<const char*>(&from) + u * sizeof(Vector), sizeof(Vector));
+      difference -= other.part[u];
+      part[u] = part[u] > difference ? part[u] : difference;
     }
   }
   FCCA_INLINE void lower_to(const Both& other) {
@@ -97,23 +108,17 @@ FCCA_INLINE void extremes_body(const Walk<W>& walk, Extremes<W>& found) {
   most.store(found.most), least.store(found.least);
 }
 
-// The largest gain of two leaves that meet here: the largest sum of a class on the left so far, and the largest that is left on the right.
-template <std::size_t bytes, class W>
-FCCA_INLINE void gain_here(const SideWeights<W>* on_right, std::size_t n_classes, const Both<W, bytes>& on_left, Both<W, bytes>& gain) {
-  Both<W, bytes> sum;
-  sum.load(on_right[0]);
-  for (std::size_t k = 1; k < n_classes; ++k) sum.raise_to(on_right[k]);
-  sum.add(on_left);
-  gain.raise_to(sum);
-}
-
+// Let the best second split of a side predict class c on its left and d on its right. If the next rows to the right, of equal values, have none
+// of class d, the split behind them is no worse: the right loses nothing. So some best split is followed by rows of class d. It is enough to
+// look, at every place, at the classes k of the next rows: at the largest sum of a class on the left plus the sum of class k on the right.
+// The former never falls along the walk.
 template <std::size_t bytes, class W>
 FCCA_INLINE void gains_body(const Walk<W>& walk, SideWeights<W>* sums, SideWeights<W>& found) {
   using Vectors = Both<W, bytes>;
   const auto *key = walk.key.data(), *label = walk.rows.label.data();
   const SideWeights<W>* weights = walk.weights.data();
   const std::size_t n_classes = walk.rows.n_classes, n_rows = walk.rows.n_rows;
-  SideWeights<W>*on_left = sums, *on_right = sums + n_classes, *all = sums + 2 * n_classes;
+  SideWeights<W>*on_right = sums, *all = sums + n_classes;
   Vectors gain;
   gain.clear();
   for (std::size_t k = 0; k < n_classes; ++k) gain.store(all[k]);
@@ -123,38 +128,32 @@ FCCA_INLINE void gains_body(const Walk<W>& walk, SideWeights<W>* sums, SideWeigh
   }
   for (std::size_t j = 0; j < walk.rows.n_columns; ++j) {
     const auto* order = walk.rows.order_of(j);
-    std::memset(static_cast<void*>(on_left), 0, n_classes * sizeof(SideWeights<W>));
     std::memcpy(static_cast<void*>(on_right), all, n_classes * sizeof(SideWeights<W>));
-    Vectors largest;  // sum of a class on the left: it never falls along the walk
-    largest.clear();
+    Vectors largest, before;  // the largest sum of a class on the left, here and before the rows of equal values
+    largest.clear(), before.clear();
     std::uint32_t place = 0;
     for (const WalkStep& step : walk.steps[j]) {
       for (; place < step.begin; ++place) {
         const std::size_t row = order[place], k = label[row];
-        Vectors sum, rest, add;
-        add.load(weights[key[row]]);
-        sum.load(on_left[k]), sum.add(weights[key[row]]), sum.store(on_left[k]);
-        rest.load(on_right[k]), rest.subtract(add), rest.store(on_right[k]);
-        largest.raise_to(sum);
-        gain_here<bytes>(on_right, n_classes, largest, gain);
+        Vectors rest;
+        rest.load(on_right[k]);
+        gain.raise_to_sum(largest, rest);
+        rest.subtract(weights[key[row]]), rest.store(on_right[k]);
+        largest.raise_to_difference(all[k], rest);
       }
-      Vectors moved, sum, rest;
-      moved.clear();
-      for (; place < step.end; ++place) moved.add(weights[key[order[place]]]);
-      sum.load(on_left[step.label]), rest.load(on_right[step.label]);
-      sum.add(moved);
-      rest.subtract(moved), sum.store(on_left[step.label]), rest.store(on_right[step.label]);
-      largest.raise_to(sum);
-      if (step.is_split) gain_here<bytes>(on_right, n_classes, largest, gain);
+      if (step.is_split) before = largest;
+      Vectors rest;
+      rest.load(on_right[step.label]);
+      gain.raise_to_sum(before, rest);
+      for (; place < step.end; ++place) rest.subtract(weights[key[order[place]]]);
+      rest.store(on_right[step.label]);
+      largest.raise_to_difference(all[step.label], rest);
     }
   }
   gain.store(found);
 }
 
 }  // namespace
-
-// Inside rows of equal values, `largest` counts sums at places where no split is possible. It then only holds sums that are no larger than at
-// the end of these rows, because sums of a class never fall along the walk. So it is exact at every split.
 
 #if defined(FCCA_WALKS_FOR_X86)
 #define FCCA_WALKS(W)                                                                                                             \
@@ -185,7 +184,7 @@ void walk_extremes(const Walk<W>& walk, Extremes<W>& found) {
 
 template <class W>
 void walk_gains(const Walk<W>& walk, std::vector<SideWeights<W>>& sums, SideWeights<W>& found) {
-  sums.resize(3 * walk.rows.n_classes);
+  sums.resize(2 * walk.rows.n_classes);
 #if defined(FCCA_WALKS_FOR_X86)
   if (has_avx512) return gains_512(walk, sums.data(), found);
   if (has_avx2) return gains_256(walk, sums.data(), found);

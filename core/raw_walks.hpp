@@ -24,8 +24,9 @@ struct SideWeights {
   Lanes<W> left, right;
 };
 
-// Second splits are possible behind every row before `begin`, and at `end`, but not between. The rows from begin to end have one label.
-// If `is_split` is false, no second split is possible at the end either.
+// The rows before `begin`, from the end of the step before, are taken one by one. A look at the sums between them does no harm, even if they
+// have equal values: then they have the same label. The rows from begin to end are taken together. With several classes, they have one label, and
+// is_split tells whether a second split is possible at their begin. With two classes, a second split is possible at their end.
 struct WalkStep {
   std::uint32_t begin, end, label;
   bool is_split;
