@@ -17,6 +17,7 @@ import argparse
 import multiprocessing
 import os
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,15 +54,28 @@ class Fit(NamedTuple):
     proven: bool
 
 
+def path_of(name: str) -> Path:
+    folder = Path(os.environ.get("FCCA_DATA", "."))
+    return folder / "contree" / f"{name}.txt.gz" if name in PEER_NAMES else folder / f"{name}.csv"
+
+
+def at_hand(names: Sequence[str]) -> list[str]:
+    """List the data sets that are available, and print which ones are left out. If none is available, use breast cancer."""
+    found = [name for name in names if name == BREAST_CANCER or path_of(name).exists()]
+    absent = [name for name in names if name not in found]
+    if absent:
+        _results.skipped(f"{', '.join(absent)}: not in the folder that FCCA_DATA names")
+    return found or [BREAST_CANCER]
+
+
 def load(name: str) -> tuple[Floats, NDArray[np.int64]]:
     """Read the columns and the class numbers of a data set."""
     if name == BREAST_CANCER:
         return load_breast_cancer(return_X_y=True)
-    folder = Path(os.environ["FCCA_DATA"])
     if name in PEER_NAMES:
-        table = np.loadtxt(folder / "contree" / f"{name}.txt.gz")
+        table = np.loadtxt(path_of(name))
         return table[:, 1:], np.unique(table[:, 0], return_inverse=True)[1]
-    frame = pd.read_csv(folder / f"{name}.csv").fillna(0)
+    frame = pd.read_csv(path_of(name)).fillna(0)
     return frame.iloc[:, :-1].to_numpy(dtype=np.float64), np.unique(frame["label"], return_inverse=True)[1]
 
 
@@ -168,7 +182,7 @@ def main() -> None:
     depths = given.depths or ([3] if given.quick else [3, 4])
     ratios: dict[bool, list[float]] = {False: [], True: []}
     for depth in depths:
-        names = given.data or (QUICK_NAMES if given.quick else DEEP_NAMES if depth > 3 else OWN_NAMES + PEER_NAMES)
+        names = at_hand(given.data or (QUICK_NAMES if given.quick else DEEP_NAMES if depth > 3 else OWN_NAMES + PEER_NAMES))
         for name in names:
             n_classes, ratio = compare(name, depth, given.limit, given.peer_limit)
             if depth == 3:

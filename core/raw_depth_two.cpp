@@ -92,6 +92,15 @@ void DepthTwo<W>::list_steps(const RawRows<W>& rows) {
   }
 }
 
+// Only if a walk is needed: often the bounds decide.
+template <class W>
+void DepthTwo<W>::prepare_walks(const RawRows<W>& rows) {
+  list_steps(rows);
+  number_kinds(rows);
+  key_.resize(rows.n_rows);
+  is_prepared_ = true;
+}
+
 template <class W>
 DepthTwoTree DepthTwo<W>::solve(const RawRows<W>& rows, double limit) {
   const double as_leaf = rows.errors_of_leaf() + penalty_;
@@ -101,9 +110,7 @@ DepthTwoTree DepthTwo<W>::solve(const RawRows<W>& rows, double limit) {
   const OneSplit one = best_split(rows, penalty_, by_column_);
   best.bound = best.cost = one.cost;
   if (one.cost <= 3 * penalty_ + tolerance_) return best;  // two splits make three leaves
-  list_steps(rows);
-  number_kinds(rows);
-  key_.resize(rows.n_rows);
+  is_prepared_ = false;
   columns_.resize(rows.n_columns);
   std::iota(columns_.begin(), columns_.end(), 0);
   std::stable_sort(columns_.begin(), columns_.end(), [&](std::size_t a, std::size_t b) { return by_column_[a] < by_column_[b]; });
@@ -125,6 +132,7 @@ void DepthTwo<W>::try_column(const RawRows<W>& rows, std::size_t column, double 
       for (const Threshold& threshold : open_) best.bound = std::min(best.bound, threshold.left + threshold.right);
       return;
     }
+    if (!is_prepared_) prepare_walks(rows);
     choose_tested();
     solve_tested(rows, column);
     for (const std::size_t t : tested_) {

@@ -39,6 +39,7 @@ class DepthTwo {
     double left, right;  // lower bounds of the costs of the two sides
   };
 
+  void prepare_walks(const RawRows<W>& rows);
   void list_steps(const RawRows<W>& rows);
   void number_kinds(const RawRows<W>& rows);
   void list_weights(const std::vector<typename RawRows<W>::Kind>& kinds);
@@ -58,6 +59,7 @@ class DepthTwo {
   std::vector<Id> kind_of_row_, number_of_kind_;
   std::vector<typename RawRows<W>::Kind> present_;
   std::vector<std::vector<WalkStep>> steps_;
+  bool is_prepared_ = false;           // whether the steps and kinds are those of the rows at hand
   std::vector<Threshold> open_;       // thresholds that may still lead to a better tree
   std::vector<std::size_t> tested_;   // positions in open_
   std::vector<Id> key_;
