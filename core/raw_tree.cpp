@@ -82,16 +82,20 @@ RawRows<W> raw_rows(const RawTable& table, const NetRows& rows, const std::vecto
     out.kind.push_back(static_cast<Id>(std::lower_bound(kinds.begin(), kinds.end(), kind) - kinds.begin()));
     out.sums[out.binary() ? 0 : kind.label] += rows.net[r];
   }
-  std::vector<std::int32_t> value(n);
-  std::vector<std::size_t> order(n);
+  // Counting sort, from the rows in the order of their labels.
+  std::vector<std::size_t> by_label(n), first;
+  std::iota(by_label.begin(), by_label.end(), 0);
+  std::stable_sort(by_label.begin(), by_label.end(), [&](std::size_t a, std::size_t b) { return rows.label[a] < rows.label[b]; });
+  out.order.resize(n * table.n_columns), out.rank.resize(n * table.n_columns);
   for (std::size_t j = 0; j < table.n_columns; ++j) {
-    for (std::size_t r = 0; r < n; ++r) value[r] = table.rank[rows.source[r] * table.n_columns + j];
-    std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      if (value[a] != value[b]) return value[a] < value[b];
-      return rows.label[a] != rows.label[b] ? rows.label[a] < rows.label[b] : a < b;
-    });
-    for (const std::size_t r : order) out.order.push_back(static_cast<Id>(r)), out.rank.push_back(static_cast<Id>(value[r]));
+    const auto rank_of = [&](std::size_t r) { return static_cast<std::size_t>(table.rank[rows.source[r] * table.n_columns + j]); };
+    first.assign(table.n_rows + 1, 0);
+    for (std::size_t r = 0; r < n; ++r) ++first[rank_of(r) + 1];
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    for (const std::size_t r : by_label) {
+      const std::size_t place = j * n + first[rank_of(r)]++;
+      out.order[place] = static_cast<Id>(r), out.rank[place] = static_cast<Id>(rank_of(r));
+    }
   }
   return out;
 }
