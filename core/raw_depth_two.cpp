@@ -11,6 +11,15 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 // Runs of one label from this length on are added up without a look at the sums in between, which are never extreme.
 constexpr std::size_t long_run_of_two = 16, long_run_of_many = 8;
+// With fewer rows, looking for long runs takes longer than it saves.
+constexpr std::uint32_t few_rows = 256;
+
+template <class Id>
+bool has_ties(const Id* ranks, std::size_t n) {
+  std::size_t ties = 0;
+  for (std::size_t k = 1; k < n; ++k) ties += ranks[k] == ranks[k - 1];
+  return ties > 0;
+}
 }  // namespace
 
 template <class W>
@@ -67,6 +76,10 @@ void DepthTwo<W>::list_steps(const RawRows<W>& rows) {
     steps.clear();
     if (rows.is_constant(j)) continue;
     const Id *order = rows.order_of(j), *ranks = rows.ranks_of(j);
+    if (n < few_rows && !has_ties(ranks, n)) {
+      steps.push_back({n, n, 0, true});
+      continue;
+    }
     std::uint32_t run = 0;  // where the current run of one label begins
     const auto end_run = [&](std::uint32_t end) {
       if (end - run >= long_run) steps.push_back({run, end, rows.label[order[run]], true});
@@ -233,34 +246,29 @@ void DepthTwo<W>::solve_with_many_classes(const RawRows<W>& rows, const Id* orde
 template <class W>
 double DepthTwo<W>::spread_bounds(double limit) {
   double left = -infinity, right = -infinity, least = infinity;
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < open_.size(); ++i) {
-    Threshold& threshold = open_[i];
-    if (next < tested_.size() && tested_[next] == i) {
-      left = std::max(left, threshold.left), right = std::max(right, threshold.right + threshold.moved), ++next;
-    } else {
-      threshold.left = std::max(threshold.left, left), threshold.right = std::max(threshold.right, right - threshold.moved);
-    }
-  }
-  left = right = -infinity;
+  std::size_t next = tested_.size(), kept = 0;
   for (std::size_t i = open_.size(); i-- > 0;) {
     Threshold& threshold = open_[i];
     if (next > 0 && tested_[next - 1] == i) {
       left = std::max(left, threshold.left - threshold.moved), right = std::max(right, threshold.right), --next;
-      least = std::min(least, threshold.left + threshold.right);
-      threshold.place = 0;  // solved
     } else {
       threshold.left = std::max(threshold.left, left + threshold.moved), threshold.right = std::max(threshold.right, right);
     }
   }
-  const auto is_closed = [&](const Threshold& threshold) {
-    if (threshold.place == 0) return true;
+  left = right = -infinity;
+  for (std::size_t i = 0; i < open_.size(); ++i) {
+    Threshold threshold = open_[i];
+    if (next < tested_.size() && tested_[next] == i) {
+      left = std::max(left, threshold.left), right = std::max(right, threshold.right + threshold.moved), ++next;
+      least = std::min(least, threshold.left + threshold.right);
+      continue;
+    }
+    threshold.left = std::max(threshold.left, left), threshold.right = std::max(threshold.right, right - threshold.moved);
     const double bound = threshold.left + threshold.right;
-    if (bound < limit - tolerance_) return false;
-    least = std::min(least, bound);
-    return true;
-  };
-  open_.erase(std::remove_if(open_.begin(), open_.end(), is_closed), open_.end());
+    if (bound < limit - tolerance_) open_[kept++] = threshold;
+    else least = std::min(least, bound);
+  }
+  open_.resize(kept);
   return least;
 }
 

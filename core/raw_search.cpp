@@ -75,6 +75,7 @@ typename RawSearch<W>::Solution RawSearch<W>::branch(const RawRows<W>& rows, std
   const Solution empty{penalty_, penalty_};
   node.solved = {{empty, shallower}, {shallower, empty}};
   node.columns.resize(rows.n_columns);
+  Interval promising{0, -1, 0, 0, 0, 0, 0, 0};
   for (std::size_t j = 0; j < rows.n_columns; ++j) {
     if (rows.is_constant(j)) continue;
     Thresholds& thresholds = node.columns[j];
@@ -88,7 +89,18 @@ typename RawSearch<W>::Solution RawSearch<W>::branch(const RawRows<W>& rows, std
     }
     thresholds.place.push_back(static_cast<std::uint32_t>(rows.n_rows)), thresholds.moved.push_back(rows.weight);
     const std::int32_t end = static_cast<std::int32_t>(thresholds.place.size()) - 1;
-    node.open.push({2 * penalty_, static_cast<std::int32_t>(j), 1, end - 1, 0, end, 0, 1});
+    const Interval all{2 * penalty_, static_cast<std::int32_t>(j), 1, end - 1, 0, end, 0, 1};
+    // The first split of the best shallower tree comes first: it often leads to a good tree.
+    if (shallower.tree != simple && trees_[shallower.tree].column == all.column) promising = all;
+    else node.open.push(all);
+  }
+  if (promising.column >= 0) {
+    const auto* ranks = rows.ranks_of(promising.column);
+    const auto place = std::upper_bound(ranks, ranks + rows.n_rows, trees_[shallower.tree].rank) - ranks;
+    const auto& places = node.columns[promising.column].place;
+    const auto threshold = std::lower_bound(places.begin(), places.end(), static_cast<std::uint32_t>(place)) - places.begin();
+    if (promising.first <= threshold && threshold <= promising.last) solve_threshold(node, promising, static_cast<std::int32_t>(threshold));
+    else node.open.push(promising);
   }
   while (!node.open.empty()) {
     Interval interval = node.open.top();
@@ -98,25 +110,30 @@ typename RawSearch<W>::Solution RawSearch<W>::branch(const RawRows<W>& rows, std
     }
     node.open.pop();
     if (!tighten(node, interval)) continue;
-    const std::int32_t threshold = middle(node.columns[interval.column], interval);
-    Sides sides = bounds_from_neighbours(node, interval, threshold);
-    solve_sides(node, interval, threshold, sides);
-    node.least = std::min(node.least, sides.left.bound + sides.right.bound);
-    if (sides.left.cost + sides.right.cost < node.best.cost - tolerance_) {
-      const std::uint32_t place = node.columns[interval.column].place[threshold];
-      node.best.cost = sides.left.cost + sides.right.cost, node.best.tree = static_cast<std::int32_t>(trees_.size());
-      trees_.push_back({interval.column, rows.ranks_of(interval.column)[place - 1], sides.left.tree, sides.right.tree});
-    }
-    const std::size_t number = node.solved.size();
-    node.solved.push_back(sides);
-    Interval lower = interval, upper = interval;
-    lower.last = threshold - 1, lower.above = threshold, lower.sides_above = number;
-    upper.first = threshold + 1, upper.below = threshold, upper.sides_below = number;
-    if (lower.first <= lower.last) node.open.push(lower);
-    if (upper.first <= upper.last) node.open.push(upper);
+    solve_threshold(node, interval, middle(node.columns[interval.column], interval));
   }
   node.best.bound = std::min(node.least, node.best.cost);
   return node.best;
+}
+
+// Solves the first split at a threshold of an interval, and leaves the intervals on both sides of it open.
+template <class W>
+void RawSearch<W>::solve_threshold(Node& node, const Interval& interval, std::int32_t threshold) {
+  Sides sides = bounds_from_neighbours(node, interval, threshold);
+  solve_sides(node, interval, threshold, sides);
+  node.least = std::min(node.least, sides.left.bound + sides.right.bound);
+  if (sides.left.cost + sides.right.cost < node.best.cost - tolerance_) {
+    const std::uint32_t place = node.columns[interval.column].place[threshold];
+    node.best.cost = sides.left.cost + sides.right.cost, node.best.tree = static_cast<std::int32_t>(trees_.size());
+    trees_.push_back({interval.column, node.rows.ranks_of(interval.column)[place - 1], sides.left.tree, sides.right.tree});
+  }
+  const std::size_t number = node.solved.size();
+  node.solved.push_back(sides);
+  Interval lower = interval, upper = interval;
+  lower.last = threshold - 1, lower.above = threshold, lower.sides_above = number;
+  upper.first = threshold + 1, upper.below = threshold, upper.sides_below = number;
+  if (lower.first <= lower.last) node.open.push(lower);
+  if (upper.first <= upper.last) node.open.push(upper);
 }
 
 // Bounds and trees of the sides of a split from the solved thresholds next to it.

@@ -72,6 +72,7 @@ class RawSearch {
 
   Solution solve(const RawRows<W>& rows, std::int32_t depth, double limit);
   Solution branch(const RawRows<W>& rows, std::int32_t depth, double limit, const Solution& shallower);
+  void solve_threshold(Node& node, const Interval& interval, std::int32_t threshold);
   bool tighten(Node& node, Interval& interval) const;
   std::int32_t middle(const Thresholds& thresholds, const Interval& interval) const;
   Sides bounds_from_neighbours(const Node& node, const Interval& interval, std::int32_t threshold) const;
