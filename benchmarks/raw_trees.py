@@ -110,14 +110,14 @@ def _fit_apart(program: str, name: str, depth: int, limit: float, answer: Any) -
 
 
 def fit(program: str, name: str, depth: int, limit: float) -> Fit:
-    """Fit in a separate process, which is stopped at its time limit."""
+    """Fit in a separate process. If it is killed after its time limit, its CPU seconds are unknown, and NaN."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_fit_apart, args=(program, name, depth, limit, sender))
     process.start()
     sender.close()
     try:
-        return receiver.recv() if receiver.poll(limit + GRACE_SECONDS) else Fit(limit, -1, 0, False)
+        return receiver.recv() if receiver.poll(limit + GRACE_SECONDS) else Fit(np.nan, -1, 0, False)
     except EOFError:
         return Fit(np.nan, -1, 0, False)
     finally:
