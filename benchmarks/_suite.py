@@ -79,6 +79,11 @@ SCRIPTS = (
         Size("--limit 4 --own-limit 20 --rows 300000", 480),
         Size("--data boston --depths 3 --limit 1 --rows 0", 60),
     ),
+    Script(
+        "raw_trees",
+        Size("--data boston ionosphere bank pima page room --depths 3 --peer-limit 15", 90),
+        Size("--quick --data boston --peer-limit 5", 30),
+    ),
     Script("selection", Size("--short", 300), Size("--tiny", 30)),
     Script("overhead", Size("--quick", 120), Size("--quick --data boston", 20)),
     Script("rules", Size("--points 100 --rounds 3", 60), Size("--data 'breast cancer' --points 30 --rounds 2", 20)),

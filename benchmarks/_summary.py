@@ -65,7 +65,12 @@ PEERS = (
     Peer("treecf", "treecf", ("treecf",), {"ensembles": "one counterfactual of stumps to forests, its exact search"}),
     Peer("pystreed", "pystreed", ("pystreed",), {"trees": "one optimal tree, the same 0/1 columns"}),
     Peer("gosdt", "gosdt", ("gosdt",), {"trees": "one optimal tree, the same 0/1 columns"}),
-    Peer("pycontree", "pycontree", ("pycontree",), {"trees": "one optimal tree; it splits the numbers themselves"}),
+    Peer(
+        "pycontree",
+        "pycontree",
+        ("pycontree",),
+        {"trees": "one optimal tree; it splits the numbers themselves", "raw_trees": "one optimal tree on raw columns"},
+    ),
     Peer(
         "the authors' code",
         "SupervisedDiscretization",

@@ -18,6 +18,7 @@
 #include "optimal_tree.hpp"
 #include "ordered_trees.hpp"
 #include "parallel.hpp"
+#include "raw_tree.hpp"
 #include "selection_search.hpp"
 #include "tree_scores.hpp"
 
@@ -245,6 +246,33 @@ auto solve_tree(Bytes table, std::optional<Ints> label, Doubles weight, std::opt
                          to_numpy(std::move(left)), to_numpy(std::move(right)));
 }
 
+auto solve_raw_tree(IntMatrix rank, std::optional<Ints> label, Doubles weight, std::size_t n_classes, double penalty, std::int32_t max_depth,
+                    MaxNodes max_nodes, double time_limit) {
+  require_classes(n_classes);
+  require(n_classes >= 2, "expected at least two classes");
+  require(!label || label->shape(0) == rank.shape(0), "expected one label per row");
+  require(weight.shape(0) == rank.shape(0) * (label ? 1 : n_classes), "expected one weight per row, or one per row and class without labels");
+  if (label) require_labels(*label, n_classes);
+  require_weights(weight, "weights must be finite and not negative, and so must their sum");
+  require_all(rank, is_below(rank.shape(0)), "a rank must be below the number of rows");
+  require(is_weight(penalty) && max_depth >= 0, "penalty and max_depth must not be negative");
+  Stop stop(time_limit);
+  RawTreeResult result;
+  {
+    nb::gil_scoped_release no_gil;
+    stop.look_up_with(look_for_signals);
+    const RawTable table{rank.data(), label ? label->data() : nullptr, weight.data(), rank.shape(0), rank.shape(1), n_classes};
+    result = raw_tree(table, penalty, max_depth, max_nodes.value_or(unlimited), stop);
+  }
+  std::vector<std::int32_t> column, rank_left, rank_right, left, right;
+  for (const RawNode& node : result.tree) {
+    column.push_back(node.column), left.push_back(node.left), right.push_back(node.right);
+    rank_left.push_back(node.rank_left), rank_right.push_back(node.rank_right);
+  }
+  return std::make_tuple(result.cost, result.bound, result.optimal, result.nodes, to_numpy(std::move(column)), to_numpy(std::move(rank_left)),
+                         to_numpy(std::move(rank_right)), to_numpy(std::move(left)), to_numpy(std::move(right)));
+}
+
 std::vector<std::int64_t> whole_counts(const double* count, std::size_t n) {
   const double unit = unit_of(count, n);
   std::vector<std::int64_t> whole(n);
@@ -380,6 +408,8 @@ NB_MODULE(_core, m) {
   m.def("solve_tree", &fcca::solve_tree, nb::arg("table"), nb::arg("label").none(), nb::arg("weight"), nb::arg("count").none(),
         nb::arg("n_classes"), nb::arg("criterion"), nb::arg("penalty"), nb::arg("max_depth"), nb::arg("max_leaves").none(),
         nb::arg("min_weight"), nb::arg("min_rows"), nb::arg("max_nodes").none(), nb::arg("time_limit"), nb::arg("units") = 1.0);
+  m.def("solve_raw_tree", &fcca::solve_raw_tree, nb::arg("rank"), nb::arg("label").none(), nb::arg("weight"), nb::arg("n_classes"),
+        nb::arg("penalty"), nb::arg("max_depth"), nb::arg("max_nodes").none(), nb::arg("time_limit"));
   m.def("select_thresholds", &fcca::select_thresholds, nb::arg("passed"), nb::arg("label"), nb::arg("weight"), nb::arg("n_classes"),
         nb::arg("chain_size"), nb::arg("count"), nb::arg("state"), nb::arg("feature"), nb::arg("per_feature"), nb::arg("max_features"),
         nb::arg("n_thresholds"), nb::arg("ceiling"), nb::arg("max_nodes").none(), nb::arg("time_limit"));

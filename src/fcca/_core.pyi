@@ -147,6 +147,16 @@ def solve_tree(
     time_limit: float,
     units: float = 1.0,
 ) -> tuple[float, float, bool, int, _Ints, _Ints, _Ints]: ...
+def solve_raw_tree(
+    rank: _Ints,
+    label: _Ints | None,
+    weight: _Floats,
+    n_classes: int,
+    penalty: float,
+    max_depth: int,
+    max_nodes: int | None,
+    time_limit: float,
+) -> tuple[float, float, bool, int, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
 def select_thresholds(
     passed: _Ints,
     label: _Ints,

@@ -263,6 +263,20 @@ def solve_tree(random: Random) -> Arguments:
     }
 
 
+def solve_raw_tree(random: Random) -> Arguments:
+    n, m, K = int(random.integers(1, 60)), int(random.integers(0, 5)), int(random.choice([2, 3, 5]))
+    return {
+        "rank": random.integers(0, random.integers(1, n + 1), (n, m)).astype(np.int32),
+        "label": random.integers(0, K, n).astype(np.int32),
+        "weight": random.integers(1, 5, n) * float(random.choice([1, 100_000, 0.37])),
+        "n_classes": K,
+        "penalty": float(random.choice([0.0, 0.5, 2.0])),
+        "max_depth": int(random.integers(0, 5)),
+        "max_nodes": None if random.random() < 0.5 else int(random.integers(0, 50)),
+        "time_limit": 0.5,
+    }
+
+
 def greedy_thresholds(random: Random) -> Arguments:
     n, n_chains, K = int(random.integers(1, 60)), int(random.integers(1, 5)), int(random.choice([2, 3]))
     size = random.integers(0, 5, n_chains).astype(np.int32)
@@ -350,6 +364,7 @@ DRAWS: Mapping[str, Callable[[Random], Arguments]] = {
         solve_ensemble,
         order_trees,
         solve_tree,
+        solve_raw_tree,
         select_thresholds,
         greedy_thresholds,
         score_additive,

@@ -67,6 +67,17 @@ def _of(name):
             "max_nodes": None,
             "time_limit": 10.0,
         }
+    if name == "solve_raw_tree":
+        return {
+            "rank": random.integers(0, 9, (9, 3)).astype(np.int32),
+            "label": np.tile([0, 1, 2], 3).astype(np.int32),
+            "weight": np.ones(9),
+            "n_classes": 3,
+            "penalty": 0.5,
+            "max_depth": 3,
+            "max_nodes": None,
+            "time_limit": 10.0,
+        }
     asked = questions(random, X, 3)
     rules = limits(random, len(X), cell, between=name == "solve_ensemble")
     n, m = X.shape
@@ -308,6 +319,14 @@ CASES = [
     ("score_trees", "n_codes", _without_last, "the categories and the nodes disagree"),
     ("score_trees", "n_codes", _put(0, 3), "the categories of a node are out of range"),
     ("score_trees", "first_code", _put(0, 2**63 - 1), "the categories of a node are out of range"),
+    ("solve_raw_tree", "label", _without_last, "one label per row"),
+    ("solve_raw_tree", "label", _put(0, 3), "a label is out of range"),
+    ("solve_raw_tree", "n_classes", lambda _: 1, "at least two classes"),
+    ("solve_raw_tree", "weight", _put(0, NAN), "weights must be finite"),
+    ("solve_raw_tree", "weight", _without_last, "one weight per row"),
+    ("solve_raw_tree", "rank", _put(0, 9), "a rank must be below"),
+    ("solve_raw_tree", "rank", _put(0, -1), "a rank must be below"),
+    ("solve_raw_tree", "penalty", lambda _: NAN, "penalty and max_depth must not be negative"),
     ("solve_tree", "label", _without_last, "one label per row"),
     ("solve_tree", "label", _put(0, 3), "a label is out of range"),
     ("solve_tree", "label", _put(0, -1), "a label is out of range"),

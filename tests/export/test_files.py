@@ -180,6 +180,8 @@ def others():
     yield "in gtre", FCCAClassifier(GTREDiscretizer(model), fit_to="target").fit(X, y), X
     yield "midpoints", MidpointDiscretizer(max_thresholds=5).fit(X), X
     yield "tree", OptimalTreeClassifier(max_depth=2, class_weight={0: 1, 1: 3}).fit(X, y), X
+    gaps = X.where(X.gt(X.quantile(0.3)))
+    yield "raw", OptimalTreeClassifier(max_depth=3, regularization=0.0, criterion="error").fit(gaps, y), gaps
     yield "chunks", FCCADiscretizer(frozen).partial_fit(X, y), X
     yield "streamed", distill([(X, y)], FCCADiscretizer(frozen)), X
     yield "decided", FCCAClassifier(FCCADiscretizer(FrozenEstimator(decide_at(model, 0.3)))).fit(X, y), X

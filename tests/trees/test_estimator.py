@@ -277,7 +277,7 @@ def test_more_than_ten_thousand_columns_are_an_error_that_names_the_way_out():
     with pytest.raises(InvalidInputError, match=r"10001.*FCCADiscretizer"):
         OptimalTreeClassifier(3, criterion="error").fit(np.tile([[0], [1]], (30, 10_001)), y)
     with pytest.raises(InvalidInputError, match="FCCADiscretizer"):
-        OptimalTreeClassifier(3, criterion="error").fit(random.normal(size=(60, 200)), y)
+        OptimalTreeClassifier(3, criterion="gini").fit(random.normal(size=(60, 200)), y)
 
 
 def test_light_weights_warn_and_keep_the_default(table):
@@ -301,12 +301,17 @@ def test_units_of_the_weights_do_not_matter(table, scale):
     assert_same(tree.objective_, expected.objective_)
 
 
-def test_missing_values_are_an_error(table):
+def test_missing_values_are_an_error_unless_raw_columns_are_searched(table):
     X, y = table
-    X = X.astype(float)
-    X[0, 0] = np.nan
+    missing = X.astype(float)
+    missing[0, 0] = np.nan
     with pytest.raises(ValueError, match="NaN"):
-        OptimalTreeClassifier(3, criterion="error").fit(X, y)
+        OptimalTreeClassifier(3).fit(missing, y)
+    tree = OptimalTreeClassifier(3, criterion="error").fit(missing, y)
+    assert tree.missing_columns_.tolist() == [0]
+    tree.predict(missing)
+    with pytest.raises(ValueError, match="NaN"):
+        tree.fit(X, y).predict(missing)
 
 
 def test_unfitted_trees_say_so(table):

@@ -128,7 +128,9 @@ def _check_structure(nodes: TreeStructure) -> None:
     _require(((children > parents) & (children < n)).all(), "a node with a child out of range")
     _require(len(np.unique(children)) == len(children) == n - 1, "nodes that have several parents or none")
     _require(isinstance(nodes.categories, dict) and isinstance(nodes.asks_missing, frozenset), "nodes of a wrong kind")
-    _require(isinstance(nodes.asks_special, frozenset), "nodes of a wrong kind")
+    _require(
+        isinstance(nodes.asks_special, frozenset) and isinstance(nodes.missing_right, frozenset), "nodes of a wrong kind"
+    )
     special = [*nodes.categories, *nodes.asks_missing, *nodes.asks_special]
     _require(
         len(set(special)) == len(special) and set(special) <= set(inner.tolist()), "a condition that belongs to no node"
@@ -140,6 +142,7 @@ def _check_structure(nodes: TreeStructure) -> None:
         )
     plain = np.setdiff1d(inner, [*nodes.categories, *nodes.asks_missing])
     _require(np.isfinite(nodes.threshold[plain.astype(np.int64)]).all(), "thresholds that are not finite")
+    _require(nodes.missing_right <= set(plain.tolist()), "missing values at a node that does not compare")
 
 
 def _check_counterfactuals(found: Counterfactuals) -> None:
@@ -258,9 +261,12 @@ def _check_tree(given: OptimalTreeClassifier) -> None:
     n = _whole(given.n_features_in_, "a number of columns")
     _within(nodes.feature, -1, n - 1, "columns of nodes")
     _require(
-        nodes.has_cuts_only and not np.isnan(nodes.threshold[nodes.feature >= 0]).any(),
-        "a tree with conditions other than 'x > threshold'",
+        not nodes.categories and not nodes.asks_special,
+        "a tree with conditions other than 'x > threshold' and 'x is missing'",
     )
+    missing = given.missing_columns_
+    _require(isinstance(missing, np.ndarray) and missing.ndim == 1 and missing.dtype.kind == "i", "columns of a wrong kind")
+    _within(missing, 0, n - 1, "columns with missing values")
     _require(isinstance(given.classes_, np.ndarray) and given.classes_.ndim == 1, "classes of a wrong kind")
     _require(len(given.classes_) == nodes.weight.shape[1], "a tree whose nodes have another number of classes")
     _require(
@@ -300,6 +306,7 @@ def _same_nodes(own: TreeStructure, other: TreeStructure) -> bool:
     arrays = ("feature", "threshold", "left", "right", "weight", "n_rows")
     same = all(np.array_equal(getattr(own, name), getattr(other, name), equal_nan=True) for name in arrays)
     same = same and own.categories == other.categories and own.asks_missing == other.asks_missing
+    same = same and own.missing_right == other.missing_right
     return same and (own.asks_special, own.asks_one) == (other.asks_special, other.asks_one)
 
 

@@ -38,20 +38,19 @@ class Questions:
     at_midpoints: bool  # whether some columns are not 0/1 and were split at all midpoints
 
 
-def questions(X: NDArray[Any], n_classes: int) -> Questions:
-    """List the questions that a tree may ask, and answer them for all rows.
+def binary_questions(answers: NDArray[np.uint8], n_classes: int) -> Questions:
+    """List the questions of a table of 0 and 1: one per column."""
+    n = answers.shape[1]
+    _check_number(n, n_classes)
+    return Questions(np.arange(n, dtype=np.int32), np.full(n, 0.5), answers, at_midpoints=False)
 
-    A column of 0 and 1 gives one question. Any other column gives one question per midpoint between neighbouring values.
-    """
-    answers = _zeros_and_ones(X)
-    if answers is not None:
-        n = X.shape[1]
-        _check_number(n, n_classes)
-        return Questions(np.arange(n, dtype=np.int32), np.full(n, 0.5), answers, at_midpoints=False)
-    middles = [_middles(np.unique(X[:, j])) for j in range(X.shape[1])]
-    feature = np.repeat(np.arange(len(middles), dtype=np.int32), [len(middle) for middle in middles])
+
+def midpoint_questions(X: NDArray[Any], n_classes: int) -> Questions:
+    """List the questions of numeric columns: one per midpoint between neighbouring values. Answer them for all rows."""
+    by_column = [middles(np.unique(X[:, j])) for j in range(X.shape[1])]
+    feature = np.repeat(np.arange(len(by_column), dtype=np.int32), [len(middle) for middle in by_column])
     _check_number(len(feature), n_classes)
-    threshold = np.concatenate(middles)
+    threshold = np.concatenate(by_column)
     answers = np.empty((len(X), len(feature)), dtype=np.uint8)
     for begin in range(0, len(X), ROWS_PER_CHUNK):
         chunk = slice(begin, begin + ROWS_PER_CHUNK)
@@ -59,7 +58,7 @@ def questions(X: NDArray[Any], n_classes: int) -> Questions:
     return Questions(feature, threshold, answers, at_midpoints=True)
 
 
-def _zeros_and_ones(X: NDArray[Any]) -> NDArray[np.uint8] | None:
+def zeros_and_ones(X: NDArray[Any]) -> NDArray[np.uint8] | None:
     """Convert a table of 0 and 1 to bytes; return None if X has other values."""
     if X.dtype == np.bool_:
         return np.ascontiguousarray(X).view(np.uint8)
@@ -75,7 +74,8 @@ def _zeros_and_ones(X: NDArray[Any]) -> NDArray[np.uint8] | None:
     return answers
 
 
-def _middles(values: NDArray[Any]) -> Floats:
+def middles(values: NDArray[Any]) -> Floats:
+    """Return the midpoints between neighbouring values, which are sorted and distinct."""
     values = values.astype(np.float64)
     middle = values[:-1] + (values[1:] - values[:-1]) / 2
     return np.where(middle < values[1:], middle, values[:-1])  # between adjacent floats, the lower one is the threshold

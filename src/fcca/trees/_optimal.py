@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import Tags, check_array, check_consistent_length
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -18,11 +18,12 @@ from sklearn.utils.validation import validate_data
 
 from fcca import _core
 from fcca.exceptions import InvalidInputError, LightWeightsWarning, UnfinishedSearchWarning
-from fcca.tables import SoftLabels, check_weights
+from fcca.tables import Column, Columns, SoftLabels, check_weights
 from fcca.trees._answers import ACCEPTED_TYPES, TreeAnswersMixin
-from fcca.trees._columns import Questions, questions
+from fcca.trees._columns import Questions, binary_questions, midpoint_questions, zeros_and_ones
 from fcca.trees._criteria import CRITERIA, default_leaf_price, leaf_cost
 from fcca.trees._labels import HardLabels
+from fcca.trees._numeric_columns import NumericColumns
 from fcca.trees._structure import TreeStructure
 from fcca.utils import limits_in_words, progress_shown, proof_in_words, step
 
@@ -30,6 +31,17 @@ Floats = NDArray[np.float64]
 
 DEEPEST = 1_000_000  # no tree that can be searched is deeper
 MOST_LEAVES = 1_000_000
+
+
+class _Found(NamedTuple):
+    """The tree that a search found, and the lower bound that it proved."""
+
+    structure: TreeStructure  # without weights
+    bound: float
+    is_optimal: bool
+    n_nodes: int
+    n_midpoints: int  # number of thresholds of columns that are split at all midpoints
+    missing_columns: NDArray[np.int32]
 
 
 class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
@@ -86,6 +98,8 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
     tree_ : TreeStructure
         The nodes of the tree.
     classes_ : ndarray
+    missing_columns_ : ndarray of int
+        Columns with missing values in the training rows. Without such columns, missing values are an error in ``predict``.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if X has column names.
@@ -144,7 +158,9 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
             Training rows. Columns of 0 and 1 are used directly. Other columns may be split at every midpoint between
-            neighbouring training values.
+            neighbouring training values. For ``criterion="error"`` without limits on leaves, the number of these midpoints
+            is not limited. Then values may also be missing, as NaN. The search chooses the side of the missing values at
+            every split, and may also separate them from all other values.
         y : array-like of shape (n_rows,)
             Labels of any type.
         sample_weight : array-like of shape (n_rows,), optional
@@ -191,7 +207,8 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        X, y = validate_data(self, X, y, dtype=ACCEPTED_TYPES, order="C")
+        allowed = "allow-nan" if self._searches_raw_columns else True
+        X, y = validate_data(self, X, y, dtype=ACCEPTED_TYPES, order="C", ensure_all_finite=allowed)
         check_classification_targets(y)
         weight = check_weights(sample_weight, len(X))
         n_rows = np.ones(len(X), dtype=np.int64) if n_rows is None else n_rows
@@ -218,30 +235,52 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         ``learned`` are the labels or soft labels that the objective is computed from. The nodes get the weights of
         ``labels``.
         """
-        asked = questions(X, len(self.classes_))
-        self.regularization_ = self._checked_regularization(learned, len(asked.feature))
         with progress_shown(None), step("Optimal tree"):
-            _, bound, optimal, nodes, column, left, right = self._search(asked.answers, learned)
-        inner = column >= 0
-        feature, threshold = np.full(len(column), -1, dtype=np.int32), np.full(len(column), np.nan)
-        feature[inner], threshold[inner] = asked.feature[column[inner]], asked.threshold[column[inner]]
+            found = self._search(X, learned)
         soft = learned if isinstance(learned, SoftLabels) else None
-        self.tree_ = TreeStructure.grown(feature, threshold, left, right, X, labels, soft)
-        self.is_optimal_, self.n_nodes_searched_ = bool(optimal), int(nodes)
+        self.tree_ = found.structure.grown(X, labels, soft)
+        self.missing_columns_ = found.missing_columns
+        self.is_optimal_, self.n_nodes_searched_ = found.is_optimal, found.n_nodes
         # The objective is recomputed from the tree itself. The sum of the search only guides the search.
-        cost, total = leaf_cost(self.tree_.learned_weight[feature < 0], self.criterion).sum(), learned.total
+        total = learned.total
+        cost = leaf_cost(self.tree_.learned_weight[self.tree_.feature < 0], self.criterion).sum()
         self.objective_ = float(max(0.0, cost) / total + self.regularization_ * self.tree_.n_leaves)
-        self.lower_bound_ = self.objective_ if optimal else float(min(bound / (total * learned.units), self.objective_))
+        self.lower_bound_ = (
+            self.objective_ if found.is_optimal else float(min(found.bound / (total * learned.units), self.objective_))
+        )
         self.gap_ = (self.objective_ - self.lower_bound_) / self.objective_ if self.objective_ > 0 else 0.0
         self.n_leaves_, self.depth_ = self.tree_.n_leaves, self.tree_.depth
         if not self.is_optimal_:
-            self._warn_unfinished(asked)
+            self._warn_unfinished(found.n_midpoints)
         return self
 
-    def _search(self, table: NDArray[np.uint8], rows: HardLabels | SoftLabels) -> tuple[Any, ...]:
+    def _search(self, X: NDArray[Any], rows: HardLabels | SoftLabels) -> _Found:
+        """Choose the search for the columns and the limits, and run it."""
+        n_classes, answers = len(self.classes_), zeros_and_ones(X)
+        if answers is not None:
+            return self._search_questions(binary_questions(answers, n_classes), rows)
+        if self._searches_raw_columns:
+            return self._search_raw_columns(NumericColumns.of(X), rows)
+        return self._search_questions(midpoint_questions(X, n_classes), rows)
+
+    @property
+    def _searches_raw_columns(self) -> bool:
+        """True if the search on raw columns supports the criterion and the limits."""
+        has_leaf_limit = self.max_leaf_nodes is not None and (
+            self.max_depth is None or self.max_leaf_nodes.bit_length() <= self.max_depth
+        )
+        return (
+            self.criterion == "error"
+            and not has_leaf_limit
+            and self.min_samples_leaf == 1
+            and self.min_weight_fraction_leaf == 0
+        )
+
+    def _search_questions(self, asked: Questions, rows: HardLabels | SoftLabels) -> _Found:
+        self.regularization_ = self._checked_regularization(rows, len(asked.feature))
         total = rows.total * rows.units
-        return _core.solve_tree(
-            table=table,
+        _, bound, is_optimal, n_nodes, column, left, right = _core.solve_tree(
+            table=asked.answers,
             label=rows.label,
             weight=rows.weight.ravel(),
             units=rows.units,
@@ -249,19 +288,57 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
             n_classes=max(2, len(self.classes_)),
             criterion=CRITERIA[self.criterion],
             penalty=self.regularization_ * total,
-            max_depth=DEEPEST if self.max_depth is None else min(self.max_depth, DEEPEST),
+            max_depth=self._deepest,
             max_leaves=self.max_leaf_nodes,
             min_weight=self.min_weight_fraction_leaf * total,
             min_rows=self.min_samples_leaf,
             max_nodes=self.max_nodes,
-            time_limit=np.inf if self.time_limit is None else self.time_limit,
+            time_limit=self._seconds,
         )
+        inner = column >= 0
+        feature, threshold = np.full(len(column), -1, dtype=np.int32), np.full(len(column), np.nan)
+        feature[inner], threshold[inner] = asked.feature[column[inner]], asked.threshold[column[inner]]
+        n_midpoints = len(asked.feature) if asked.at_midpoints else 0
+        structure = TreeStructure.of_splits(feature, threshold, left, right)
+        return _Found(structure, bound, bool(is_optimal), int(n_nodes), n_midpoints, np.empty(0, dtype=np.int32))
 
-    def _warn_unfinished(self, asked: Questions) -> None:
+    def _search_raw_columns(self, columns: NumericColumns, rows: HardLabels | SoftLabels) -> _Found:
+        self.regularization_ = self._checked_regularization(rows, columns.n_thresholds)
+        _, bound, is_optimal, n_nodes, copy, rank_left, rank_right, left, right = _core.solve_raw_tree(
+            rank=columns.rank,
+            label=rows.label,
+            weight=rows.weight.ravel(),
+            n_classes=max(2, len(self.classes_)),
+            penalty=self.regularization_ * rows.total * rows.units,
+            max_depth=self._deepest,
+            max_nodes=self.max_nodes,
+            time_limit=self._seconds,
+        )
+        inner = np.flatnonzero(copy >= 0)
+        feature, threshold = np.full(len(copy), -1, dtype=np.int32), np.full(len(copy), np.nan)
+        feature[inner] = columns.feature[copy[inner]]
+        for node in inner:
+            threshold[node] = columns.threshold(copy[node], rank_left[node], rank_right[node])
+        sends_missing_right = inner[columns.missing_right[copy[inner]]]
+        asks_missing = frozenset(sends_missing_right[np.isnan(threshold[sends_missing_right])].tolist())
+        missing_right = frozenset(sends_missing_right.tolist()) - asks_missing
+        structure = TreeStructure.of_splits(feature, threshold, left, right, asks_missing, missing_right)
+        missing = columns.feature[columns.missing_right]
+        return _Found(structure, bound, bool(is_optimal), int(n_nodes), columns.n_thresholds, missing)
+
+    @property
+    def _deepest(self) -> int:
+        return DEEPEST if self.max_depth is None else min(self.max_depth, DEEPEST)
+
+    @property
+    def _seconds(self) -> float:
+        return np.inf if self.time_limit is None else self.time_limit
+
+    def _warn_unfinished(self, n_midpoints: int) -> None:
         advice = (
-            f" X was split at all {len(asked.feature)} midpoints. With fewer thresholds, for example from FCCADiscretizer, "
+            f" X was split at all {n_midpoints} midpoints. With fewer thresholds, for example from FCCADiscretizer, "
             "the search is far smaller."
-            if asked.at_midpoints
+            if n_midpoints
             else ""
         )
         proof = proof_in_words(self.objective_, self.lower_bound_, is_optimal=False)
@@ -307,13 +384,29 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
                 f"The weights of {n_rows} rows sum to {total:.4g}, so the default regularization of {regularization:.4g} "
                 "allows only leaves with a large share of the weight. Scale the weights to mean 1 or set regularization.",
                 LightWeightsWarning,
-                stacklevel=5,
+                stacklevel=7,
             )
         return regularization
 
     @property
     def _structure(self) -> TreeStructure:
         return self.tree_
+
+    @property
+    def _columns(self) -> Columns | None:
+        if not len(self.missing_columns_):
+            return None
+        return Columns(tuple(Column(missing=j in self.missing_columns_) for j in range(self.n_features_in_)))
+
+    def _checked_table(self, X: Any) -> NDArray[Any]:
+        allowed = "allow-nan" if len(self.missing_columns_) else True
+        table: NDArray[Any] = validate_data(self, X, dtype=ACCEPTED_TYPES, reset=False, ensure_all_finite=allowed)
+        return table
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._searches_raw_columns
+        return tags
 
 
 def _check_soft(soft: SoftLabels, n_rows: int, n_classes: int) -> None:

@@ -33,8 +33,8 @@ class TreeStructure:
     feature : ndarray of shape (n_nodes,)
         Position of the column that a node tests, -1 for a leaf.
     threshold : ndarray of shape (n_nodes,)
-        Rows with ``x > threshold`` go to the right. All other rows, also those with a missing value, go to the left. NaN for
-        a leaf and for a node that tests categories or missing values.
+        Rows with ``x > threshold`` go to the right. All other rows go to the left. Rows with a missing value go to the left,
+        unless the node is in ``missing_right``. NaN for a leaf and for a node that tests categories or missing values.
     left, right : ndarray of shape (n_nodes,)
         Positions of the two children, -1 for a leaf.
     weight : ndarray of shape (n_nodes, n_classes)
@@ -50,6 +50,8 @@ class TreeStructure:
         Nodes that test for a special value, which is their ``threshold``. Only this value goes to the right.
     asks_one : frozenset of int
         Nodes that test ``x > 0.5`` in a column of zeros and ones. Texts call this test ``x = 1``.
+    missing_right : frozenset of int
+        Nodes that test ``x > threshold`` and send missing values to the right.
     soft_weight : ndarray of shape (n_nodes, n_classes) or None
         Like ``weight``, but computed from the soft labels that the tree learned. None if it learned labels.
     """
@@ -65,24 +67,28 @@ class TreeStructure:
     soft_weight: Floats | None = None
     asks_special: frozenset[int] = frozenset()
     asks_one: frozenset[int] = frozenset()
+    missing_right: frozenset[int] = frozenset()
 
     @classmethod
-    def grown(
+    def of_splits(
         cls,
         feature: NDArray[np.int32],
         threshold: Floats,
         left: NDArray[np.int32],
         right: NDArray[np.int32],
-        X: Floats,
-        labels: HardLabels,
-        soft: SoftLabels | None = None,
+        asks_missing: frozenset[int] = frozenset(),
+        missing_right: frozenset[int] = frozenset(),
     ) -> TreeStructure:
-        """Build a tree from its splits, and count the training rows in each node.
+        """Build a tree without weights from its splits. The parameters are as in the attributes."""
+        n_rows = np.zeros(len(feature), dtype=np.int64)
+        weight = np.zeros((len(feature), 0))
+        return cls(feature, threshold, left, right, weight, n_rows, asks_missing=asks_missing, missing_right=missing_right)
+
+    def grown(self, X: Floats, labels: HardLabels, soft: SoftLabels | None = None) -> TreeStructure:
+        """Count the training rows in each node.
 
         Parameters
         ----------
-        feature, threshold, left, right : ndarray of shape (n_nodes,)
-            The splits, as in the attributes. All inner nodes must test ``x > threshold``.
         X : ndarray of shape (n_rows, n_features)
             Training rows.
         labels : HardLabels
@@ -90,15 +96,14 @@ class TreeStructure:
         soft : SoftLabels, optional
             Soft labels that the tree learned.
         """
-        empty = cls(feature, threshold, left, right, np.empty((0, 0)), np.empty(0, dtype=np.int64))
-        weight, n_rows = empty.filled(X, labels)
-        soft_weight = None if soft is None else empty.filled(X, soft)[0]
-        return replace(empty, weight=weight, n_rows=n_rows, soft_weight=soft_weight)
+        weight, n_rows = self.filled(X, labels)
+        soft_weight = None if soft is None else self.filled(X, soft)[0]
+        return replace(self, weight=weight, n_rows=n_rows, soft_weight=soft_weight)
 
     def filled(self, X: Floats, labels: HardLabels | SoftLabels) -> tuple[Floats, NDArray[np.int64]]:
         """For each node, sum the class weights of the rows that reach it, and count these rows.
 
-        All inner nodes must test ``x > threshold``.
+        All inner nodes must test ``x > threshold`` or for missing values.
 
         Parameters
         ----------
@@ -117,7 +122,10 @@ class TreeStructure:
             node, rows = pending.pop()
             weight[node], n_rows[node] = labels.class_weights(rows), labels.n_rows[rows].sum()
             if self.feature[node] >= 0:
-                goes_right = X[rows, self.feature[node]] > self.threshold[node]
+                x = X[rows, self.feature[node]]
+                goes_right = x > self.threshold[node]
+                if node in self.asks_missing or node in self.missing_right:
+                    goes_right |= np.isnan(x)
                 pending += [(int(self.left[node]), rows[~goes_right]), (int(self.right[node]), rows[goes_right])]
         return weight, n_rows
 
@@ -207,6 +215,8 @@ class TreeStructure:
             feature = self.feature[node]
             inner = feature >= 0
             goes_right = X[rows, np.maximum(feature, 0)] > self.threshold[node]
+            for other in self.missing_right:
+                goes_right |= (node == other) & np.isnan(X[:, self.feature[other]])
             for other in (*self.categories, *self.asks_missing, *self.asks_special):
                 here = np.flatnonzero(node == other)
                 x = X[here, self.feature[other]]
@@ -250,9 +260,10 @@ class TreeStructure:
         kind = "one" if node in self.asks_one else self.kind_of(node)
         labels = None if codes is None or columns is None else [columns.label(j, code) for code in codes]
         threshold = float(self.threshold[node])
+        missing = columns is not None and columns[j].missing and goes_right == (node in self.missing_right)
         if goes_right:
-            return condition_in_words(feature_names[j], kind, threshold, labels)
-        missing = columns is not None and columns[j].missing
+            text = condition_in_words(feature_names[j], kind, threshold, labels)
+            return text + OR_MISSING if missing else text
         return negation_in_words(feature_names[j], kind, threshold, labels, may_be_missing=missing)
 
     def branches_in_words(
@@ -271,7 +282,7 @@ class TreeStructure:
             left, right = (self.test_in_words(node, goes_right, feature_names, known) for goes_right in (False, True))
             said[node] = (left, right)
             present = _without_gaps(known, int(self.feature[node]))
-            missing_go_right = node in self.asks_missing
+            missing_go_right = node in self.asks_missing or node in self.missing_right
             pending.append((int(self.left[node]), present if missing_go_right else known))
             pending.append((int(self.right[node]), known if missing_go_right else present))
         return said
@@ -311,9 +322,9 @@ class TreeStructure:
             kind = self.kind_of(node)
             if kind == "cut" or (kind == "special" and goes_right):
                 compared.add(j)
-            if goes_right != (node in self.asks_missing):
+            if goes_right != (node in self.asks_missing or node in self.missing_right):
                 is_present.add(j)
-            elif goes_right:
+            elif goes_right and node in self.asks_missing:
                 is_missing.add(j)
         if columns is not None:
             gaps = enumerate(columns)
@@ -375,7 +386,7 @@ class TreeStructure:
         nodes["feature"] = np.where(self.feature < 0, -2, self.feature)
         threshold = self.threshold if above is None else _in_32_bits(self.threshold, above)
         nodes["threshold"] = np.where(self.feature < 0, -2.0, threshold)
-        nodes["missing_go_to_left"] = self.feature >= 0
+        nodes["missing_go_to_left"] = (self.feature >= 0) & ~np.isin(np.arange(n_nodes), list(self.missing_right))
         nodes["impurity"] = 1 - np.square(self.share).sum(axis=1)
         nodes["n_node_samples"] = self.n_rows
         nodes["weighted_n_node_samples"] = self.weight.sum(axis=1)
