@@ -61,7 +61,6 @@ class Bound {
 
   // Sets state and all to the whole box of a reduced task. After this call, costs and limits are in units.
   void begin(const Task& task, double unit, Live& all);
-  const LeafBoxes& boxes() const { return boxes_; }
 
   // Raises the bound of the box in state by the given number of passes, and shrinks the box. Lists the remaining trees, leaves and sides in
   // live. Returns true if no point of the box can cost less than limit. After the call, bound() is the best bound proven.
@@ -83,7 +82,7 @@ class Bound {
   bool clip_to_budget(double limit);
 
   // Lists in live the parent's trees, leaves and sides that are inside the box, and recomputes their costs. False if a tree has no leaf
-  // left, or a feature has no cell left. `position` refers to live.trees, begin_leaf to live.leaves.
+  // left, or a feature has no cell left.
   bool refresh(const Live& parent, Live& live);
   void measure_slots(std::int32_t tree, std::size_t position);
   void list_leaves(const Live& parent, std::size_t position, Live& live);
@@ -107,6 +106,11 @@ class Bound {
   void add_steps(double* own, std::int32_t low, std::int32_t high);
   void drop_leaves(Live& live, double gap);
 
+  struct SlotRun {
+    std::int32_t slot;
+    Live::Run run;
+  };
+
   // The leads of a leaf are the values of its node, because the task is reduced.
   const double* lead_of(std::int32_t leaf) const { return task_->ensemble->value_of(boxes_.leaf_node[leaf]); }
   const std::vector<std::size_t>& movable() const { return task_->ensemble->movable; }
@@ -114,7 +118,7 @@ class Bound {
 
   const Task* task_ = nullptr;
   LeafBoxes boxes_;
-  std::vector<double> cost_;  // of the task, in units
+  std::vector<double> cost_;          // of the task, in units
   std::vector<double> nearest_cost_;  // by feature: cost of the cheapest cell of the box
   double budget_ = 0;                 // limit minus these costs
   double bound_ = 0;
@@ -126,12 +130,8 @@ class Bound {
   std::vector<double> lead_;          // by position in leaves × rivals
   std::vector<double> slot_cost_;     // by slot: its least message
   std::vector<double> marginal_, previous_least_;
-  struct SlotRun {
-    std::int32_t slot;
-    Live::Run run;
-  };
   std::vector<SlotRun> slot_runs_;  // of the tree that is being listed, by leaf
-  std::vector<double> steps_;  // by cell of a feature
+  std::vector<double> steps_;       // by cell of a feature
   RangeMinimum ranges_;
   std::vector<std::int32_t> first_segment_, last_segment_;  // by slot: the segments inside the box
   std::vector<std::int32_t> cheap_leaf_, strong_leaf_;      // by tree: best leaf just below and above the multiplier chosen

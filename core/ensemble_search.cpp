@@ -11,7 +11,6 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int passes_at_root = 40, passes_below = 3;
-constexpr std::size_t deepest_greedy = 0;  // below that, greedy runs cost more than they save
 constexpr std::size_t most_examples_polished = 8;
 // Changes that are cheaper than the incumbent by less than this share of it are not searched. The share is far above the rounding errors
 // of the bound, and far below the 1e-9 to which optimality is promised.
@@ -130,7 +129,7 @@ double EnsembleSearch::improve(Incumbent& incumbent, const Stop& stop) {
   if (!best_.found()) begin_from_examples(best_);
   if (best_.cost > 0) {
     reduce();
-    for (const auto measure : {Start::Measure::squared_gain}) start_on_reduced(reduction_.task.own, measure);
+    start_on_reduced(reduction_.task.own, Start::Measure::squared_gain);
   }
   while (best_.cost > 0 && !stopped_) {
     if (best_.cost < worth_reducing * reduced_for_) reduce();
@@ -207,9 +206,9 @@ void EnsembleSearch::descend(std::size_t depth, double inherited) {
     restart_ = best_.cost < much_cheaper * unit_;
     return;
   }
-  if (depth <= deepest_greedy) {
+  if (depth == 0) {  // deeper, greedy runs cost more than they save
     start_on_reduced(nearest_, Start::Measure::capped_gain);
-    restart_ = best_.cost < much_cheaper * unit_ || (depth == 0 && best_.cost < worth_reducing * reduced_for_);
+    restart_ = best_.cost < worth_reducing * reduced_for_;
     if (restart_) return;
   }
   Bound::Split split;

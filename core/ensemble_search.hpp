@@ -52,6 +52,7 @@ class EnsembleSearch {
   void begin_from_examples(Incumbent& incumbent);
   // Reduces the ensemble to what can be part of a change that is cheaper than the incumbent.
   void reduce();
+  // Runs the greedy start from these cells of the reduced ensemble.
   void start_on_reduced(const std::vector<std::int32_t>& cells, Start::Measure measure);
   // Replaces the incumbent with these cells of the reduced ensemble if they are cheaper, and reach the leads in the whole ensemble.
   void take(const std::vector<std::int32_t>& cells);

@@ -180,7 +180,7 @@ void Start::run(const Task& task, std::vector<std::int32_t> cells, Measure measu
         if (!(gain > 1e-12 * missing)) return;
         const double extra = cost[cell] - cost[cells[j]];
         if (left <= 0 && extra < last_cost) last_cost = extra, last_feature = static_cast<std::int32_t>(j), last_to = cell;
-        const double size = measure == Measure::gain ? gain : measure == Measure::capped_gain ? capped : gain * gain;
+        const double size = measure == Measure::capped_gain ? capped : gain * gain;
         const double rate = size / std::max(extra, task.small_cost);
         if (rate > best_rate) best_rate = rate, feature = static_cast<std::int32_t>(j), to = cell;
       });

@@ -67,8 +67,8 @@ struct Incumbent {
 
 class Start {
  public:
-  // How to choose the feature that moves next.
-  enum class Measure { gain, capped_gain, squared_gain };
+  // What is compared with the cost to choose the next move. A capped gain counts only what is missing.
+  enum class Measure { capped_gain, squared_gain };
 
   // From these cells, moves one feature after the other until every rival is beaten. Replaces best with each cheaper result.
   void run(const Task& task, std::vector<std::int32_t> cells, Measure measure, const Stop& stop, Incumbent& best);
