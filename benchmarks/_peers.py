@@ -62,7 +62,7 @@ class Case:
 
     @cached_property
     def own_class(self) -> NDArray[np.int32]:
-        return self.engine().class_index(self.estimator.predict(self.X[self.rows]))
+        return self.engine().class_index(np.ravel(self.estimator.predict(self.X[self.rows])))
 
     def engine(self, method: str = "search", *, lands_on_edges: bool = False) -> CounterfactualEngine:
         """Return an engine of fcca. With ``lands_on_edges``, a move ends at the nearest value of its cell, as in treecf."""

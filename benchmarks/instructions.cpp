@@ -113,7 +113,7 @@ Work ensemble(Shape shape, Growth growth, Rules kind = Rules::none) {
   const std::vector<std::int32_t> own_class = grown.answers(shape.n_points);
   const RuleStore rules = make_rules(kind, table, shape.n_points);
   return count([&] {
-    const Ensemble compiled(grown.trees(), grown.base.data(), cells);
+    const EnsembleModel compiled(grown.trees(), grown.base.data(), cells);
     return solve(EnsembleSearch(compiled, rules.limits, {0.1, 1, 0}, examples, {}), table, own_class, rules.limits);
   });
 }

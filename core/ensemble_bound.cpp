@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace fcca {
 
@@ -13,6 +14,9 @@ constexpr int passes_between_refreshes = 4;
 constexpr double worthwhile_at_root = 0.08, worthwhile_below = 0.05;
 // Early passes at the root only move messages, because multipliers chosen before the first passes are poor.
 constexpr int passes_before_multiplier = 2;
+// A tree can be given only the least φ_j of a segment's cells. Further rounds give away what the first one leaves. With rules between
+// features, there are more cells, and these rounds cost more than they save.
+constexpr int rounds_of_sharing = 3;
 
 // Four at a time, which the processor can compute in parallel.
 double least_of(const double* begin, const double* end) {
@@ -27,51 +31,48 @@ double least_of(const double* begin, const double* end) {
 
 }  // namespace
 
-Bound::Bound(const Ensemble& ensemble)
-    : ensemble_(ensemble), base_(ensemble.trees.n_trees), least_(ensemble.trees.n_trees), leaf_cost_(ensemble.n_leaves()),
-      slot_cost_(ensemble.n_slots()), side_cost_(ensemble.sides.size()), marginal_(ensemble.n_segments()), previous_least_(ensemble.trees.n_trees),
-      first_segment_(ensemble.n_slots()), last_segment_(ensemble.n_slots()), cheap_leaf_(ensemble.trees.n_trees),
-      strong_leaf_(ensemble.trees.n_trees), trial_leaf_(ensemble.trees.n_trees), position_(ensemble.n_leaves(), -1) {
-  std::int64_t most_cuts = 0;
-  for (const std::size_t j : ensemble.movable) most_cuts = std::max(most_cuts, ensemble.cells.n_cuts(j));
-  steps_.resize(most_cuts + 2);
-}
-
 void Bound::begin(const Task& task, double unit, Live& all) {
   task_ = &task;
+  boxes_.build(*task.ensemble);
+  const std::size_t n_trees = task.ensemble->trees.n_trees, n_leaves = boxes_.n_leaves(), n_slots = boxes_.n_slots();
+  for (auto* by_tree : {&base_, &least_, &previous_least_}) by_tree->resize(n_trees);
+  trial_leaf_.resize(n_trees);
+  leaf_cost_.resize(n_leaves), lead_.resize(n_leaves * task.n_rivals);
+  slot_cost_.resize(n_slots), first_segment_.resize(n_slots), last_segment_.resize(n_slots);
+  marginal_.resize(boxes_.n_segments());
+  std::int64_t most_cuts = 0;
+  for (const std::size_t j : movable()) most_cuts = std::max(most_cuts, task.ensemble->cells.n_cuts(j));
+  steps_.resize(most_cuts + 2);
+
   cost_.resize(task.cost.size());
   for (std::size_t i = 0; i < cost_.size(); ++i) cost_[i] = std::min(excluded, task.cost[i] / unit);
-  state.message.assign(ensemble_.n_segments(), 0.0);
+  state.message.assign(boxes_.n_segments(), 0.0);
   state.own = cost_;
   state.low = task.low, state.high = task.high;
   state.fixed = 0;
   state.multiplier.assign(task.n_rivals, 0.0);
   state.settled.assign(task.n_rivals, 0.0);
-  lead_.resize(ensemble_.n_leaves() * task.n_rivals);
 
-  all.trees = task.trees;
-  all.leaves.clear(), all.first_leaf.assign(1, 0);
-  for (const std::int32_t tree : task.trees) {
-    for (std::int32_t leaf = ensemble_.first_leaf[tree]; leaf < ensemble_.first_leaf[tree + 1]; ++leaf) all.leaves.push_back(leaf);
-    all.first_leaf.push_back(static_cast<std::int32_t>(all.leaves.size()));
-    cheap_leaf_[tree] = ensemble_.first_leaf[tree];
-  }
+  all.trees.resize(n_trees), all.leaves.resize(n_leaves);
+  std::iota(all.trees.begin(), all.trees.end(), 0), std::iota(all.leaves.begin(), all.leaves.end(), 0);
+  all.first_leaf = boxes_.first_leaf;
+  cheap_leaf_.assign(boxes_.first_leaf.begin(), boxes_.first_leaf.end() - 1);
   strong_leaf_ = cheap_leaf_;
 }
 
 // Drops cells at the ends of the box. This is valid because every other feature costs at least its cheapest cell. A cell that costs more
 // than the limit minus these costs is in no counterfactual below the limit.
 bool Bound::clip_to_budget(double limit) {
+  auto nearest = [&](std::size_t j) { return task_->cheapest(j, state.low[j], state.high[j], cost_.data() + first_cell(j)); };
   double least = 0;
-  auto nearest = [&](std::size_t j) {
-    return task_->cheapest(j, state.low[j], state.high[j], cost_.data() + ensemble_.cells.first_cell(j));
-  };
-  for (const std::size_t j : ensemble_.movable) least += cost_[ensemble_.cells.first_cell(j) + nearest(j)];
-  if (least >= limit) return false;
-  for (const std::size_t j : ensemble_.movable) {
-    const double* cost = cost_.data() + ensemble_.cells.first_cell(j);
+  nearest_cost_.resize(task_->ensemble->cells.n_features);
+  for (const std::size_t j : movable()) least += nearest_cost_[j] = cost_[first_cell(j) + nearest(j)];
+  budget_ = limit - least;
+  if (budget_ <= 0) return false;
+  for (const std::size_t j : movable()) {
+    const double* cost = cost_.data() + first_cell(j);
     const std::int32_t near = nearest(j);
-    const double budget = limit - least + cost[near];
+    const double budget = budget_ + cost[near];
     while (state.low[j] < near && cost[state.low[j]] >= budget) ++state.low[j];
     while (state.high[j] > near && cost[state.high[j]] >= budget) --state.high[j];
   }
@@ -79,7 +80,7 @@ bool Bound::clip_to_budget(double limit) {
 }
 
 double Bound::least_own(std::size_t j) const {
-  const double* own = state.own.data() + ensemble_.cells.first_cell(j);
+  const double* own = state.own.data() + first_cell(j);
   return least_of(own + state.low[j], own + state.high[j] + 1);
 }
 
@@ -87,7 +88,7 @@ double Bound::least_own(std::size_t j) const {
 double Bound::total(const Live& live) const {
   double g = state.fixed;
   for (std::size_t r = 0; r < task_->n_rivals; ++r) g += state.multiplier[r] * (task_->needed[r] - state.settled[r]);
-  for (const std::size_t j : ensemble_.movable) g += least_own(j);
+  for (const std::size_t j : movable()) g += least_own(j);
   for (std::size_t i = 0; i < live.trees.size(); ++i) g += base_[i] + least_[i];
   return g;
 }
@@ -114,10 +115,11 @@ double Bound::pass(Live& live, std::size_t j, double g, double limit) {
   if (gap <= 0) return g;
   drop_cells(j, least, gap);
   if (live.first_of_feature[j] == live.first_of_feature[j + 1]) return g;
-  hand_out(live, j);
+  const int rounds = task_->rules == nullptr ? rounds_of_sharing : 1;
+  for (int round = 0; round < rounds && hand_out(live, j); ++round) {}
   g = reprice_trees(live, j, g);
   if (g == infinity) return g;
-  double* own = state.own.data() + ensemble_.cells.first_cell(j);
+  double* own = state.own.data() + first_cell(j);
   double rest = excluded;
   for (std::int32_t k = state.low[j]; k <= state.high[j]; ++k) {
     if (own[k] < 0 && own[k] > -1e-13) own[k] = 0;  // all of it was given to the trees, up to rounding
@@ -130,10 +132,10 @@ double Bound::pass(Live& live, std::size_t j, double g, double limit) {
 // change the trees' best cost, so the bound cannot fall. The leaves that admit only some segments are set aside. reprice_trees
 // recomputes their costs.
 void Bound::pull_excess(Live& live, std::size_t j) {
-  const Ensemble& e = ensemble_;
+  const LeafBoxes& e = boxes_;
   const std::int32_t low = state.low[j], high = state.high[j];
   const std::int32_t begin = live.first_of_feature[j], end = live.first_of_feature[j + 1];
-  double* own = state.own.data() + e.cells.first_cell(j);
+  double* own = state.own.data() + first_cell(j);
   std::fill(steps_.begin() + low, steps_.begin() + high + 2, 0.0);
   for (std::int32_t f = begin; f < end; ++f) {
     const std::int32_t i = live.by_feature[f], slot = live.slots[i], tree = live.slot_tree[i], offset = e.first_segment[slot];
@@ -174,7 +176,7 @@ void Bound::pull_excess(Live& live, std::size_t j) {
 // Moves the least φ_j into the fixed cost, and drops the cells whose φ_j then reaches the gap. This is valid because a point with feature
 // j in cell k pays φ_j(k) instead of the minimum, so it costs at least g + φ_j(k) − min φ_j.
 void Bound::drop_cells(std::size_t j, double least, double gap) {
-  double* own = state.own.data() + ensemble_.cells.first_cell(j);
+  double* own = state.own.data() + first_cell(j);
   std::int32_t low = state.low[j], high = state.high[j];
   for (std::int32_t k = low; k <= high; ++k) {
     own[k] -= least;
@@ -187,12 +189,14 @@ void Bound::drop_cells(std::size_t j, double least, double gap) {
 }
 
 // Gives every tree the same share of φ_j. In each segment, it is the share of the least φ_j of its cells, so that φ_j stays non-negative.
-void Bound::hand_out(const Live& live, std::size_t j) {
-  const Ensemble& e = ensemble_;
+// Returns true if another round may give away more.
+bool Bound::hand_out(const Live& live, std::size_t j) {
+  const LeafBoxes& e = boxes_;
   const std::int32_t low = state.low[j], high = state.high[j];
   const std::int32_t begin = live.first_of_feature[j], end = live.first_of_feature[j + 1];
-  double* own = state.own.data() + e.cells.first_cell(j);
+  double* own = state.own.data() + first_cell(j);
   const double share = 1.0 / (end - begin);
+  bool handed_out = false;
   ranges_.build(own, low, high);
   std::fill(steps_.begin() + low, steps_.begin() + high + 2, 0.0);
   for (std::int32_t f = begin; f < end; ++f) {
@@ -204,6 +208,7 @@ void Bound::hand_out(const Live& live, std::size_t j) {
       if (is_excluded(spare)) {
         message[s] = excluded;
       } else if (spare > 0) {
+        handed_out = true;
         const double handed = spare * share;
         message[s] += handed;
         steps_[from] -= handed, steps_[to + 1] += handed;
@@ -211,6 +216,7 @@ void Bound::hand_out(const Live& live, std::size_t j) {
     }
   }
   add_steps(own, low, high);
+  return handed_out && end - begin > 1;
 }
 
 // Recomputes the costs of the trees that test feature j under its new messages. Returns the bound; infinite if a tree has no leaf left.
@@ -218,7 +224,7 @@ double Bound::reprice_trees(Live& live, std::size_t j, double g) {
   const std::int32_t begin = live.first_of_feature[j], end = live.first_of_feature[j + 1];
   for (std::int32_t f = begin; f < end; ++f) {
     const std::int32_t i = live.by_feature[f], slot = live.slots[i], tree = live.slot_tree[i];
-    const double* message = state.message.data() + ensemble_.first_segment[slot];
+    const double* message = state.message.data() + boxes_.first_segment[slot];
     const double slot_cost = least_of(message + first_segment_[slot], message + last_segment_[slot] + 1);
     double least_leaf = least_[tree];
     for (std::int32_t x = live.first_run[i]; x < live.first_run[i + 1]; ++x) {
@@ -272,9 +278,9 @@ bool Bound::exhausted(const Live& parent, Live& live, double limit, int passes, 
     const double worthwhile = root ? worthwhile_at_root : worthwhile_below;
     if (p >= (root ? 5 : 2) && g - previous < worthwhile * (limit - bound_)) return false;
     previous = g;
-    const std::size_t n = ensemble_.movable.size();
+    const std::size_t n = movable().size();
     for (std::size_t i = 0; i < n; ++i) {
-      g = pass(live, ensemble_.movable[p % 2 ? n - 1 - i : i], g, limit);
+      g = pass(live, movable()[p % 2 ? n - 1 - i : i], g, limit);
       if (g >= limit) return true;
     }
     drop_leaves(live, limit - g);

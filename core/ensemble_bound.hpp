@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "ensemble.hpp"
 #include "ensemble_start.hpp"
+#include "leaf_boxes.hpp"
 #include "parallel.hpp"
 #include "range_minimum.hpp"
 
@@ -23,8 +23,6 @@ namespace fcca {
 
 class Bound {
  public:
-  explicit Bound(const Ensemble& ensemble);
-
   // The state that a node passes to its children. Costs are in units of the incumbent's cost.
   struct State {
     std::vector<double> message;          // by segment
@@ -61,7 +59,7 @@ class Bound {
   static constexpr double excluded = 1e15;
   static bool is_excluded(double value) { return value >= excluded / 2; }
 
-  // Sets state and all to the whole box of the task. After this call, costs and limits are in units.
+  // Sets state and all to the whole box of a reduced task. After this call, costs and limits are in units.
   void begin(const Task& task, double unit, Live& all);
 
   // Raises the bound of the box in state by the given number of passes, and shrinks the box. Lists the remaining trees, leaves and sides in
@@ -84,13 +82,14 @@ class Bound {
   bool clip_to_budget(double limit);
 
   // Lists in live the parent's trees, leaves and sides that are inside the box, and recomputes their costs. False if a tree has no leaf
-  // left, or a feature has no cell left. `position` refers to live.trees, begin_leaf to live.leaves.
+  // left, or a feature has no cell left.
   bool refresh(const Live& parent, Live& live);
   void measure_slots(std::int32_t tree, std::size_t position);
   void list_leaves(const Live& parent, std::size_t position, Live& live);
   void settle(std::int32_t tree, std::int32_t leaf);
   void fold_messages(std::int32_t slot);
-  void list_slots(std::int32_t tree, std::size_t begin_leaf, Live& live);
+  void list_slots(std::int32_t tree, Live& live);
+  double extra_distance(const Side& side) const;
   void subtract_leads(std::size_t begin_leaf, const Live& live);
   void sort_slots_by_feature(Live& live);
 
@@ -102,14 +101,26 @@ class Bound {
   double pass(Live& live, std::size_t j, double g, double limit);
   void pull_excess(Live& live, std::size_t j);
   void drop_cells(std::size_t j, double least, double gap);
-  void hand_out(const Live& live, std::size_t j);
+  bool hand_out(const Live& live, std::size_t j);
   double reprice_trees(Live& live, std::size_t j, double g);
   void add_steps(double* own, std::int32_t low, std::int32_t high);
   void drop_leaves(Live& live, double gap);
 
-  const Ensemble& ensemble_;
+  struct SlotRun {
+    std::int32_t slot;
+    Live::Run run;
+  };
+
+  // The leads of a leaf are the values of its node, because the task is reduced.
+  const double* lead_of(std::int32_t leaf) const { return task_->ensemble->value_of(boxes_.leaf_node[leaf]); }
+  const std::vector<std::size_t>& movable() const { return task_->ensemble->movable; }
+  std::int64_t first_cell(std::size_t j) const { return task_->ensemble->cells.first_cell(j); }
+
   const Task* task_ = nullptr;
-  std::vector<double> cost_;  // of the task, in units
+  LeafBoxes boxes_;
+  std::vector<double> cost_;          // of the task, in units
+  std::vector<double> nearest_cost_;  // by feature: cost of the cheapest cell of the box
+  double budget_ = 0;                 // limit minus these costs
   double bound_ = 0;
   Live spare_;
   // Costs under the present state. A tree costs base plus the least cost of its leaves, where base is the sum of its slots' least
@@ -118,12 +129,13 @@ class Bound {
   std::vector<double> leaf_cost_;     // by position in leaves
   std::vector<double> lead_;          // by position in leaves × rivals
   std::vector<double> slot_cost_;     // by slot: its least message
-  std::vector<double> side_cost_, marginal_, previous_least_;
-  std::vector<double> steps_;  // by cell of a feature
+  std::vector<double> marginal_, previous_least_;
+  std::vector<SlotRun> slot_runs_;  // of the tree that is being listed, by leaf
+  std::vector<double> steps_;       // by cell of a feature
   RangeMinimum ranges_;
   std::vector<std::int32_t> first_segment_, last_segment_;  // by slot: the segments inside the box
   std::vector<std::int32_t> cheap_leaf_, strong_leaf_;      // by tree: best leaf just below and above the multiplier chosen
-  std::vector<std::int32_t> trial_leaf_, next_, position_;
+  std::vector<std::int32_t> trial_leaf_, next_;
   std::vector<double> ends_, begins_;  // by cell: weight of the best leaves that end there, or begin after it
 };
 

@@ -11,20 +11,22 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int passes_at_root = 40, passes_below = 3;
-constexpr std::size_t deepest_greedy = 1;  // below that, greedy runs cost more than they save
 constexpr std::size_t most_examples_polished = 8;
 // Changes that are cheaper than the incumbent by less than this share of it are not searched. The share is far above the rounding errors
 // of the bound, and far below the 1e-9 to which optimality is promised.
 constexpr double proof_tolerance = 1e-11;
 // Costs are computed in units of the incumbent's cost. If a change is cheaper than this share of the unit, a new unit is chosen.
 constexpr double much_cheaper = 1e-3;
+// If the incumbent becomes cheaper than this share before the root is split, the ensemble is reduced again.
+constexpr double worth_reducing = 0.95;
 
 }  // namespace
 
-EnsembleSearch::EnsembleSearch(const Ensemble& ensemble, const Limits& limits, const Cost& cost, const Examples& examples,
+EnsembleSearch::EnsembleSearch(const EnsembleModel& ensemble, const Limits& limits, const Cost& cost, const Examples& examples,
                                const SideRows& side_rows)
     : ensemble_(ensemble), examples_(examples), side_rows_(side_rows), landings_(ensemble.cells, limits, cost),
-      rules_(ensemble.cells, limits), start_(ensemble), bound_(ensemble), scores_(ensemble.trees.n_outputs - side_rows.n) {
+      rules_(ensemble.cells, limits), scores_(ensemble.trees.n_outputs - side_rows.n) {
+  task_.ensemble = &ensemble;
   task_.small_cost = std::max(1e-6 * (cost.lambda0 + cost.lambda1 + cost.lambda2), std::numeric_limits<double>::min());
 }
 
@@ -65,74 +67,29 @@ void EnsembleSearch::measure(const Query& query) {
   scores_ = scores_in(task_.own);
 }
 
-// Computes the leads of a target over its rivals. With one output, the only rival of a class is the other class.
+// Sets the leads of a target over its rivals. With one output, the only rival of a class is the other class.
 void EnsembleSearch::aim_at(const Query& query, std::int32_t target, std::int32_t only_rival) {
-  const std::size_t K = scores_.size(), n_rivals = only_rival >= 0 ? 1 : std::max<std::size_t>(1, K - 1), R = n_rivals + side_rows_.n;
-  auto for_each_lead = [&](const double* value, auto use) {
-    for (std::size_t i = 0; i < side_rows_.n; ++i) use(n_rivals + i, value[K + i]);
-    if (K == 1) return use(0, target == 1 ? value[0] : -value[0]);
-    if (only_rival >= 0) return use(0, value[target] - value[only_rival]);
-    for (std::size_t k = 0, r = 0; k < K; ++k) {
-      if (static_cast<std::int32_t>(k) != target) use(r++, value[target] - value[k]);
-    }
+  const std::int32_t K = static_cast<std::int32_t>(scores_.size());
+  task_.lead.clear(), task_.needed.clear(), task_.slack.clear();
+  auto add = [&](const Lead& lead, double least) {
+    const double base = lead.of(ensemble_.base);
+    // A lead reaches the margin if it misses it by no more than the rounding error of a sum of this many numbers.
+    const double rounding = 2 * std::numeric_limits<double>::epsilon() * static_cast<double>(ensemble_.trees.n_trees + 4);
+    const double size = lead.plus * ensemble_.sizes[lead.plus_output] + lead.minus * ensemble_.sizes[lead.minus_output];
+    const double slack = rounding * (std::abs(least) + std::abs(base) + size);
+    task_.lead.push_back(lead), task_.slack.push_back(slack), task_.needed.push_back(least - base - slack);
   };
-  task_.n_rivals = R;
-  task_.lead.resize(ensemble_.n_leaves() * R);
-  task_.needed.resize(R);
-  task_.slack.resize(R);
-  for_each_lead(ensemble_.base, [&](std::size_t r, double lead) {
-    const double least = r < n_rivals ? query.margin : side_rows_.least[r - n_rivals];
-    task_.needed[r] = least - lead;
-    task_.slack[r] = std::abs(least) + std::abs(lead);
-  });
-  std::vector<double> largest(R);
-  task_.trees.clear();
-  task_.matters.assign(ensemble_.trees.n_trees, 0);
-  for (std::size_t tree = 0; tree < ensemble_.trees.n_trees; ++tree) {
-    std::fill(largest.begin(), largest.end(), 0.0);
-    for (std::int32_t leaf = ensemble_.first_leaf[tree]; leaf < ensemble_.first_leaf[tree + 1]; ++leaf) {
-      for_each_lead(ensemble_.value_of(leaf), [&](std::size_t r, double lead) {
-        task_.lead[leaf * R + r] = lead;
-        largest[r] = std::max(largest[r], std::abs(lead));
-      });
-    }
-    for (std::size_t r = 0; r < R; ++r) task_.slack[r] += largest[r];
-    const double *first = task_.lead_of(ensemble_.first_leaf[tree]), *end = task_.lead_of(ensemble_.first_leaf[tree + 1]);
-    for (const double* lead = first; lead != end && task_.matters[tree] == 0; lead += R) {
-      if (!std::equal(lead, lead + R, first)) task_.matters[tree] = 1;
-    }
-    if (task_.matters[tree] != 0) task_.trees.push_back(static_cast<std::int32_t>(tree));
-    else for (std::size_t r = 0; r < R; ++r) task_.needed[r] -= first[r];
+  for (std::int32_t k = 0; k < std::max(K, 2); ++k) {
+    if (k == target || (only_rival >= 0 && k != only_rival)) continue;
+    if (K > 1) add({target, k, 1.0, 1.0}, query.margin);
+    else add({0, 0, target == 1 ? 1.0 : 0.0, target == 1 ? 0.0 : 1.0}, query.margin);
   }
-  // A lead reaches the margin if it misses it by no more than the rounding error of a sum of this many numbers.
-  const double rounding = 2 * std::numeric_limits<double>::epsilon() * static_cast<double>(ensemble_.trees.n_trees + 4);
-  for (std::size_t r = 0; r < R; ++r) task_.slack[r] *= rounding, task_.needed[r] -= task_.slack[r];
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(side_rows_.n); ++i) add({K + i, K + i, 1.0, 0.0}, side_rows_.least[i]);
+  task_.n_rivals = task_.lead.size();
 }
 
 double EnsembleSearch::limit() const {
   return best_.cost < infinity ? best_.cost / unit_ * (1 - proof_tolerance) : 2.0;
-}
-
-// A single tree: its leaves are all the boxes, and the cheapest point of a leaf has each feature in its cheapest cell.
-double EnsembleSearch::try_leaves(Incumbent& incumbent) {
-  for (std::size_t leaf = 0; leaf < ensemble_.n_leaves(); ++leaf) {
-    if (!Start::beaten(task_, task_.lead_of(leaf))) continue;
-    ++nodes_;
-    nearest_ = task_.own;
-    bool reached = true;
-    for (std::int32_t x = ensemble_.first_side[leaf]; x < ensemble_.first_side[leaf + 1] && reached; ++x) {
-      const Side& side = ensemble_.sides[x];
-      const std::int32_t j = ensemble_.slot_feature[side.slot];
-      const std::int32_t low = std::max(task_.low[j], ensemble_.lowest_cell(side));
-      const std::int32_t high = std::min(task_.high[j], ensemble_.highest_cell(side));
-      reached = low <= high;
-      if (reached) nearest_[j] = task_.cheapest(j, low, high, task_.cost.data() + ensemble_.cells.first_cell(j));
-    }
-    if (!reached) continue;
-    const double price = start_.cost(task_, nearest_.data());
-    if (price < strictly_below(incumbent.cost)) incumbent.cost = price, incumbent.cells = nearest_;
-  }
-  return infinity;
 }
 
 void EnsembleSearch::begin_from_examples(Incumbent& incumbent) {
@@ -141,56 +98,83 @@ void EnsembleSearch::begin_from_examples(Incumbent& incumbent) {
     auto cells = example;
     for (const std::size_t j : ensemble_.movable) cells[j] = std::clamp(cells[j], task_.low[j], task_.high[j]);
     if (rules_.any() && !rules_.keeps(cells.data())) continue;
-    if (is_reached(cells)) usable.push_back({start_.cost(task_, cells.data()), std::move(cells)});
+    if (is_reached(cells)) usable.push_back({task_.cost_of(cells.data()), std::move(cells)});
   }
   std::sort(usable.begin(), usable.end());
   if (usable.size() > most_examples_polished) usable.resize(most_examples_polished);
   for (auto& [price, cells] : usable) start_.offer(task_, std::move(cells), incumbent);
 }
 
-double EnsembleSearch::improve(Incumbent& incumbent, const Stop& stop) {
-  if (task_.trees.empty()) return infinity;  // no move changes a lead
-  return ensemble_.trees.n_trees == 1 && !rules_.any() ? try_leaves(incumbent) : branch_and_bound(incumbent, stop);
+void EnsembleSearch::reduce() {
+  reduction_.build(task_, best_.cost * (1 - proof_tolerance));
+  reduced_for_ = best_.cost;
 }
 
-double EnsembleSearch::branch_and_bound(Incumbent& incumbent, const Stop& stop) {
+void EnsembleSearch::start_on_reduced(const std::vector<std::int32_t>& cells, Start::Measure measure) {
+  Incumbent found{best_.cost, {}};
+  start_.run(reduction_.task, cells, measure, *stop_, found);
+  if (found.found()) take(found.cells);
+}
+
+void EnsembleSearch::take(const std::vector<std::int32_t>& cells) {
+  const std::vector<std::int32_t>& original = reduction_.original(cells);
+  const double price = task_.cost_of(original.data());
+  if (price < strictly_below(best_.cost) && is_reached(original)) best_.cost = price, best_.cells = original;
+}
+
+double EnsembleSearch::improve(Incumbent& incumbent, const Stop& stop) {
   best_ = {incumbent.cost, {}};
-  start_.run(task_, task_.own, stop, best_);
-  if (!best_.found()) begin_from_examples(best_);
   stop_ = &stop, stopped_ = false, open_bound_ = infinity;
-  do {
+  start_.run(task_, task_.own, Start::Measure::capped_gain, stop, best_);
+  if (!best_.found()) begin_from_examples(best_);
+  if (best_.cost > 0) {
+    reduce();
+    start_on_reduced(reduction_.task.own, Start::Measure::squared_gain);
+  }
+  while (best_.cost > 0 && !stopped_) {
+    if (best_.cost < worth_reducing * reduced_for_) reduce();
+    if (reduction_.task.ensemble->trees.n_trees == 0) break;  // no cheaper change changes a lead
     restart_ = false;
-    if (!(best_.cost > 0)) break;
-    unit_ = best_.cost;
-    if (unit_ == infinity) {
-      unit_ = 0;
-      for (const std::size_t j : ensemble_.movable) {
-        const double* cost = task_.cost.data() + ensemble_.cells.first_cell(j);
-        double most = 0;
-        for (std::int32_t cell = task_.low[j]; cell <= task_.high[j]; ++cell) {
-          if (cost[cell] < infinity) most = std::max(most, cost[cell]);
-        }
-        unit_ += most;
-      }
-      if (!(unit_ > 0)) unit_ = 1;
-    }
-    if (live_.empty()) live_.resize(2);
-    bound_.begin(task_, unit_, live_[0]);
-    start_.leads(task_, task_.own.data(), sums_.data());
-    for (std::size_t r = 0; r < task_.n_rivals; ++r) {
-      const double missing = task_.needed[r] - sums_[r];
-      if (missing > 0) bound_.state.multiplier[r] = 1 / (missing * static_cast<double>(task_.n_rivals));
-    }
-    descend(0, 0.0);
-  } while (restart_ && !stopped_);
+    branch_and_bound();
+    if (!restart_) break;
+  }
   if (best_.found()) incumbent = best_;
   return stopped_ ? open_bound_ : infinity;
+}
+
+void EnsembleSearch::choose_unit() {
+  unit_ = best_.cost;
+  if (unit_ < infinity) return;
+  unit_ = 0;
+  const Task& task = reduction_.task;
+  for (const std::size_t j : task.ensemble->movable) {
+    double most = 0;
+    for (std::int32_t cell = task.low[j]; cell <= task.high[j]; ++cell) {
+      if (task.costs_of(j)[cell] < infinity) most = std::max(most, task.costs_of(j)[cell]);
+    }
+    unit_ += most;
+  }
+  if (!(unit_ > 0)) unit_ = 1;
+}
+
+void EnsembleSearch::branch_and_bound() {
+  const Task& task = reduction_.task;
+  choose_unit();
+  if (live_.empty()) live_.resize(2);
+  bound_.begin(task, unit_, live_[0]);
+  sums_.resize(task.n_rivals);
+  task.add_leads(task.own.data(), sums_.data());
+  for (std::size_t r = 0; r < task.n_rivals; ++r) {
+    const double missing = task.needed[r] - sums_[r];
+    if (missing > 0) bound_.state.multiplier[r] = 1 / (missing * static_cast<double>(task.n_rivals));
+  }
+  descend(0, 0.0);
 }
 
 bool EnsembleSearch::keep_rules() {
   Bound::State& box = bound_.state;
   if (!rules_.shrink(box.low, box.high)) return false;
-  for (const std::size_t j : ensemble_.movable) {
+  for (const std::size_t j : reduction_.task.ensemble->movable) {
     if (!bound_.trim(j)) return false;
   }
   return true;
@@ -210,21 +194,21 @@ void EnsembleSearch::descend(std::size_t depth, double inherited) {
     stopped_ = true;
     return leave_open();
   }
+  const Task& task = reduction_.task;
   const Bound::State& box = bound_.state;
-  nearest_ = task_.own;
-  for (const std::size_t j : ensemble_.movable) {
-    nearest_[j] = task_.cheapest(j, box.low[j], box.high[j], task_.cost.data() + ensemble_.cells.first_cell(j));
-  }
-  const bool keeps_rules = !rules_.any() || rules_.keeps(nearest_.data());
-  if (keeps_rules && is_reached(nearest_)) {
-    const double price = start_.cost(task_, nearest_.data());
-    if (price < strictly_below(best_.cost)) best_.cost = price, best_.cells = nearest_;
+  nearest_ = task.own;
+  for (const std::size_t j : task.ensemble->movable) nearest_[j] = task.cheapest(j, box.low[j], box.high[j], task.costs_of(j));
+  const std::vector<std::int32_t>& original = reduction_.original(nearest_);
+  const bool keeps_rules = !rules_.any() || rules_.keeps(original.data());
+  if (keeps_rules && is_reached(original)) {
+    const double price = task_.cost_of(original.data());
+    if (price < strictly_below(best_.cost)) best_.cost = price, best_.cells = original;
     restart_ = best_.cost < much_cheaper * unit_;
     return;
   }
-  if (depth <= deepest_greedy) {
-    start_.run_once(task_, nearest_, *stop_, best_);
-    restart_ = best_.cost < much_cheaper * unit_;
+  if (depth == 0) {  // deeper, greedy runs cost more than they save
+    start_on_reduced(nearest_, Start::Measure::capped_gain);
+    restart_ = best_.cost < worth_reducing * reduced_for_;
     if (restart_) return;
   }
   Bound::Split split;
@@ -237,7 +221,7 @@ void EnsembleSearch::descend(std::size_t depth, double inherited) {
 
   if (saved_.size() <= depth) saved_.resize(depth + 20);
   saved_[depth] = bound_.state;
-  const bool far_is_low = task_.own[split.feature] > split.cell;
+  const bool far_is_low = task.own[split.feature] > split.cell;
   for (const bool low_part : {far_is_low, !far_is_low}) {
     if (low_part != far_is_low) bound_.state = saved_[depth];
     if (low_part) bound_.state.high[split.feature] = split.cell;
@@ -265,8 +249,8 @@ Outcome EnsembleSearch::outcome_of(const Query& query, const Incumbent& incumben
 
 bool EnsembleSearch::is_reached(const std::vector<std::int32_t>& cells) {
   sums_.resize(task_.n_rivals);
-  start_.leads(task_, cells.data(), sums_.data());
-  return Start::beaten(task_, sums_.data());
+  task_.add_leads(cells.data(), sums_.data());
+  return task_.is_reached(sums_.data());
 }
 
 std::vector<double> EnsembleSearch::scores_in(const std::vector<std::int32_t>& cells) const {

@@ -9,6 +9,7 @@
 
 #include "ensemble.hpp"
 #include "ensemble_bound.hpp"
+#include "ensemble_reduction.hpp"
 #include "ensemble_start.hpp"
 #include "feature_rules.hpp"
 #include "landings.hpp"
@@ -32,7 +33,7 @@ struct SideRows {
 // changes, the first one that the search finds wins.
 class EnsembleSearch {
  public:
-  EnsembleSearch(const Ensemble& ensemble, const Limits& limits, const Cost& cost, const Examples& examples, const SideRows& side_rows);
+  EnsembleSearch(const EnsembleModel& ensemble, const Limits& limits, const Cost& cost, const Examples& examples, const SideRows& side_rows);
   Outcome solve(const Query& query, const Stop& stop);
 
  private:
@@ -48,27 +49,35 @@ class EnsembleSearch {
   // Searches for a change that is cheaper than the incumbent. Returns a lower bound on everything left unsearched; infinite if nothing
   // was left.
   double improve(Incumbent& incumbent, const Stop& stop);
-  double try_leaves(Incumbent& incumbent);
-  double branch_and_bound(Incumbent& incumbent, const Stop& stop);
   void begin_from_examples(Incumbent& incumbent);
+  // Reduces the ensemble to what can be part of a change that is cheaper than the incumbent.
+  void reduce();
+  // Runs the greedy start from these cells of the reduced ensemble.
+  void start_on_reduced(const std::vector<std::int32_t>& cells, Start::Measure measure);
+  // Replaces the incumbent with these cells of the reduced ensemble if they are cheaper, and reach the leads in the whole ensemble.
+  void take(const std::vector<std::int32_t>& cells);
+  void branch_and_bound();
+  void choose_unit();
   // Removes cells that break the rules between features from the box; false if no point in it obeys the rules.
   bool keep_rules();
   void descend(std::size_t depth, double inherited);
   double limit() const;
 
-  const Ensemble& ensemble_;
+  const EnsembleModel& ensemble_;
   const Examples& examples_;
   SideRows side_rows_;
   Landings landings_;
   FeatureRules rules_;
   Task task_;
   Start start_;
+  Reduction reduction_;
   Bound bound_;
   std::vector<double> scores_;
 
   // State of the running search.
   Incumbent best_;
   double unit_ = 1;
+  double reduced_for_ = 0;  // cost of the incumbent when the ensemble was reduced
   double open_bound_ = 0;  // least bound of the boxes that were left open
   bool stopped_ = false, restart_ = false;
   std::int64_t nodes_ = 0;

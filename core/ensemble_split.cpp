@@ -13,13 +13,13 @@ constexpr double own_cell_bonus = 2.0;
 }  // namespace
 
 Bound::Split Bound::split(const Live& live) {
-  const Ensemble& e = ensemble_;
+  const LeafBoxes& e = boxes_;
   const std::size_t R = task_->n_rivals;
-  ends_.assign(e.cells.n_cells() + 1, 0.0), begins_.assign(e.cells.n_cells() + 1, 0.0);
+  ends_.assign(task_->ensemble->cells.n_cells() + 1, 0.0), begins_.assign(task_->ensemble->cells.n_cells() + 1, 0.0);
   auto worth = [&](std::int32_t leaf) {
-    if (R == 1) return task_->lead[leaf];
+    if (R == 1) return *lead_of(leaf);
     double sum = 0;
-    for (std::size_t r = 0; r < R; ++r) sum += state.multiplier[r] * task_->lead_of(leaf)[r];
+    for (std::size_t r = 0; r < R; ++r) sum += state.multiplier[r] * lead_of(leaf)[r];
     return sum;
   };
   for (std::size_t i = 0; i < live.trees.size(); ++i) {
@@ -34,7 +34,7 @@ Bound::Split Bound::split(const Live& live) {
         const Side& s = e.sides[side];
         const std::int32_t j = e.slot_feature[s.slot];
         const std::int32_t from = std::max(state.low[j], e.lowest_cell(s)), to = std::min(state.high[j], e.highest_cell(s));
-        const std::int64_t cells = e.cells.first_cell(j);
+        const std::int64_t cells = first_cell(j);
         if (to < state.high[j] && to >= state.low[j]) ends_[cells + to] += weight;
         if (from > state.low[j] && from <= state.high[j]) begins_[cells + from - 1] += weight;
       }
@@ -42,8 +42,8 @@ Bound::Split Bound::split(const Live& live) {
   }
   Split best;
   double best_weight = 0;
-  for (const std::size_t j : e.movable) {
-    const std::int64_t cells = e.cells.first_cell(j);
+  for (const std::size_t j : movable()) {
+    const std::int64_t cells = first_cell(j);
     double below = 0, above = 0;  // weight of the leaves in the lower part, and in the upper part
     for (std::int32_t k = state.low[j]; k < state.high[j]; ++k) above += begins_[cells + k];
     for (std::int32_t k = state.low[j]; k < state.high[j]; ++k) {
@@ -54,8 +54,8 @@ Bound::Split Bound::split(const Live& live) {
     }
   }
   if (best.feature >= 0) return best;
-  for (const std::size_t j : e.movable) {  // no disagreement: split at any end of a leaf
-    const std::int64_t cells = e.cells.first_cell(j);
+  for (const std::size_t j : movable()) {  // no disagreement: split at any end of a leaf
+    const std::int64_t cells = first_cell(j);
     for (std::int32_t k = state.low[j]; k < state.high[j]; ++k) {
       const double weight = std::max(ends_[cells + k], begins_[cells + k]);
       if (weight > best_weight) best_weight = weight, best = {static_cast<std::int32_t>(j), k};
@@ -63,7 +63,7 @@ Bound::Split Bound::split(const Live& live) {
   }
   if (best.feature >= 0) return best;
   std::int32_t widest = 0;
-  for (const std::size_t j : e.movable) {
+  for (const std::size_t j : movable()) {
     const std::int32_t width = state.high[j] - state.low[j];
     if (width > widest) widest = width, best = {static_cast<std::int32_t>(j), (state.low[j] + state.high[j]) / 2};
   }

@@ -24,127 +24,166 @@ std::int32_t n_moved(const Task& task, const std::vector<std::int32_t>& cells) {
 
 }  // namespace
 
-void Start::leads(const Task& task, const std::int32_t* cells, double* sums) const {
-  std::fill(sums, sums + task.n_rivals, 0.0);
-  for (const std::int32_t tree : task.trees) {
-    const double* lead = task.lead_of(ensemble_.leaf_at(tree, cells));
-    for (std::size_t r = 0; r < task.n_rivals; ++r) sums[r] += lead[r];
+void Task::add_leads(const std::int32_t* cells, double* sums) const {
+  std::fill(sums, sums + n_rivals, 0.0);
+  for (std::size_t tree = 0; tree < ensemble->trees.n_trees; ++tree) {
+    const double* value = ensemble->value_of(ensemble->leaf_at(tree, cells));
+    for (std::size_t r = 0; r < n_rivals; ++r) sums[r] += lead[r].of(value);
   }
 }
 
-double Start::cost(const Task& task, const std::int32_t* cells) const {
-  double total = 0;
-  for (const std::size_t j : ensemble_.movable) total += task.cost[ensemble_.cells.first_cell(j) + cells[j]];
-  return total;
-}
-
-bool Start::beaten(const Task& task, const double* sums) {
-  for (std::size_t r = 0; r < task.n_rivals; ++r) {
-    if (!(sums[r] >= task.needed[r])) return false;
-  }
-  return true;
-}
-
-// Sums of the leads of the trees that test feature j, for each of its cells. The other features stay where they are.
-void Start::lead_along(const Task& task, const std::int32_t* cells, std::size_t j) {
-  const CellTrees& trees = ensemble_.trees;
-  const std::int32_t last = static_cast<std::int32_t>(ensemble_.cells.n_cuts(j));
-  const std::size_t R = task.n_rivals;
-  along_.assign((last + 2) * R, 0.0);
-  for (std::int32_t i = ensemble_.first_tree_of[j]; i < ensemble_.first_tree_of[j + 1]; ++i) {
-    if (task.matters[ensemble_.tree_of[i]] == 0) continue;
-    open_.clear();
-    open_.push_back({static_cast<std::int32_t>(trees.roots[ensemble_.tree_of[i]]), 0, last});
-    while (!open_.empty()) {
-      auto [node, low, high] = open_.back();
-      open_.pop_back();
-      while (trees.feature[node] >= 0) {
-        const std::int32_t cut = trees.cut[node];
-        if (trees.feature[node] != static_cast<std::int32_t>(j)) {
-          node = cells[trees.feature[node]] <= cut ? trees.left[node] : trees.right[node];
-        } else if (high <= cut) {
-          node = trees.left[node];
-        } else if (low > cut) {
-          node = trees.right[node];
-        } else {
-          open_.push_back({trees.right[node], cut + 1, high});
-          high = cut;
-          node = trees.left[node];
+// Lists how the sums of leads change if one of the wanted features moves alone.
+void Start::list_changes(const Task& task, const std::int32_t* cells) {
+  const Ensemble& e = *task.ensemble;
+  changes_.resize(e.cells.n_features), amounts_.clear();
+  for (auto& changes : changes_) changes.clear();
+  low_ = task.low, high_ = task.high;
+  for (std::size_t tree = 0; tree < e.trees.n_trees; ++tree) {
+    const double* present = e.value_of(list_branches(task, tree, cells));
+    while (!branches_.empty()) {
+      auto [node, j, low, high] = branches_.back();
+      branches_.pop_back();
+      while (e.trees.feature[node] >= 0) {
+        const std::int32_t feature = e.trees.feature[node], cut = e.trees.cut[node];
+        bool goes_left = cells[feature] <= cut;
+        if (feature == j) {
+          goes_left = low <= cut;
+          if (goes_left && high > cut) branches_.push_back({e.trees.right[node], j, cut + 1, high}), high = cut;
         }
+        node = goes_left ? e.trees.left[node] : e.trees.right[node];
       }
-      const double* lead = task.lead_of(ensemble_.node_leaf[node]);
-      for (std::size_t r = 0; r < R; ++r) along_[low * R + r] += lead[r], along_[(high + 1) * R + r] -= lead[r];
+      const std::int32_t position = static_cast<std::int32_t>(amounts_.size());
+      if (!add_amounts(task, e.value_of(node), present)) continue;
+      changes_[j].push_back({low, position});
+      if (high < task.high[j]) changes_[j].push_back({high + 1, ~position});
     }
   }
-  for (std::size_t i = R; i < (last + 1) * R; ++i) along_[i] += along_[i - R];
+  for (auto& changes : changes_) {
+    std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.cell != b.cell ? a.cell < b.cell : a.position < b.position; });
+  }
+}
+
+// Adds the differences between the leads of two leaves; false if there are none.
+bool Start::add_amounts(const Task& task, const double* value, const double* present) {
+  bool differs = false;
+  for (const Lead& lead : task.lead) {
+    amounts_.push_back(lead.of(value) - lead.of(present));
+    differs = differs || amounts_.back() != 0;
+  }
+  if (!differs) amounts_.resize(amounts_.size() - task.n_rivals);
+  return differs;
+}
+
+// Lists the branches that leave a tree's path where a wanted feature alone sends the point to the other side. Returns the leaf of the path.
+std::int32_t Start::list_branches(const Task& task, std::size_t tree, const std::int32_t* cells) {
+  const CellTrees& trees = task.ensemble->trees;
+  std::int32_t node = static_cast<std::int32_t>(trees.roots[tree]);
+  while (trees.feature[node] >= 0) {
+    const std::int32_t j = trees.feature[node], cut = trees.cut[node];
+    const bool goes_left = cells[j] <= cut;
+    if (wanted_[j] != 0) {
+      if (goes_left) {
+        if (high_[j] > cut) branches_.push_back({trees.right[node], j, std::max(low_[j], cut + 1), high_[j]}), high_[j] = cut;
+      } else if (low_[j] <= cut) {
+        branches_.push_back({trees.left[node], j, low_[j], std::min(high_[j], cut)}), low_[j] = cut + 1;
+      }
+    }
+    node = goes_left ? trees.left[node] : trees.right[node];
+  }
+  for (const Branch& branch : branches_) low_[branch.feature] = task.low[branch.feature], high_[branch.feature] = task.high[branch.feature];
+  return node;
+}
+
+// Calls visit(cell) for the cheapest cell of each run of cells in which the leads are the same. They differ from the present leads by
+// change_.
+template <class Visit>
+void Start::for_each_move(const Task& task, const std::vector<std::int32_t>& cells, std::size_t j, Visit visit) {
+  change_.assign(task.n_rivals, 0.0);
+  auto next = changes_[j].begin();
+  const auto end = changes_[j].end();
+  for (std::int32_t from = task.low[j]; from <= task.high[j];) {
+    for (; next != end && next->cell <= from; ++next) {
+      const bool adds = next->position >= 0;
+      const double* amount = amounts_.data() + (adds ? next->position : ~next->position);
+      for (std::size_t r = 0; r < task.n_rivals; ++r) change_[r] += adds ? amount[r] : -amount[r];
+    }
+    const std::int32_t to = next != end ? next->cell - 1 : task.high[j];
+    const std::int32_t cell = task.cheapest(j, from, to, task.costs_of(j));
+    if (cell != cells[j]) visit(cell);
+    from = to + 1;
+  }
+}
+
+// Replaces the move that saves most, without losing the leads needed; false if no move can be replaced.
+bool Start::undo_one(const Task& task, std::vector<std::int32_t>& cells) {
+  wanted_.resize(cells.size());
+  for (std::size_t j = 0; j < cells.size(); ++j) wanted_[j] = cells[j] != task.own[j];
+  list_changes(task, cells.data());
+  double saving = 0;
+  std::size_t feature = 0;
+  std::int32_t to = 0;
+  for (const std::size_t j : task.ensemble->movable) {
+    if (wanted_[j] == 0) continue;
+    const double* cost = task.costs_of(j);
+    for_each_move(task, cells, j, [&](std::int32_t cell) {
+      if (!(cost[cells[j]] - cost[cell] > saving)) return;
+      for (std::size_t r = 0; r < task.n_rivals; ++r) {
+        if (!(sums_[r] + change_[r] >= task.needed[r] + task.slack[r])) return;
+      }
+      saving = cost[cells[j]] - cost[cell], feature = j, to = cell;
+    });
+  }
+  if (!(saving > 0)) return false;
+  std::swap(cells[feature], to);
+  task.add_leads(cells.data(), sums_.data());
+  if (task.is_reached(sums_.data())) return true;
+  cells[feature] = to;  // the sum of changes was inexact
+  return false;
 }
 
 void Start::offer(const Task& task, std::vector<std::int32_t> cells, Incumbent& best) {
-  const std::size_t R = task.n_rivals;
-  sums_.resize(R);
-  leads(task, cells.data(), sums_.data());
-  if (!beaten(task, sums_.data())) return;
+  sums_.resize(task.n_rivals);
+  task.add_leads(cells.data(), sums_.data());
+  if (!task.is_reached(sums_.data())) return;
   auto keep = [&](std::vector<std::int32_t>&& found) {
     if (task.rules != nullptr && !task.rules->keeps(found.data())) return;
-    const double price = cost(task, found.data());
+    const double price = task.cost_of(found.data());
     if (price < strictly_below(best.cost)) best.cost = price, best.cells = std::move(found);
   };
   if (task.rules != nullptr) keep(std::vector<std::int32_t>(cells));  // undoing moves may break a rule
-  // Undoes as many moves as possible, the largest saving first.
-  for (bool changed = true; changed;) {
-    changed = false;
-    double saving = 0;
-    std::size_t feature = 0;
-    std::int32_t to = 0;
-    for (const std::size_t j : ensemble_.movable) {
-      if (cells[j] == task.own[j]) continue;
-      lead_along(task, cells.data(), j);
-      const double* cost = task.cost.data() + ensemble_.cells.first_cell(j);
-      for (std::int32_t cell = task.low[j]; cell <= task.high[j]; ++cell) {
-        if (!(cost[cells[j]] - cost[cell] > saving)) continue;
-        bool holds = true;
-        for (std::size_t r = 0; r < R && holds; ++r) {
-          holds = sums_[r] - along_[cells[j] * R + r] + along_[cell * R + r] >= task.needed[r] + task.slack[r];
-        }
-        if (holds) saving = cost[cells[j]] - cost[cell], feature = j, to = cell;
-      }
-    }
-    if (saving > 0) {
-      cells[feature] = to;
-      leads(task, cells.data(), sums_.data());
-      changed = true;
-    }
-  }
+  while (undo_one(task, cells)) {}
   keep(std::move(cells));
 }
 
-void Start::greedy(const Task& task, std::vector<std::int32_t> cells, Measure measure, const Stop& stop, Incumbent& best) {
+void Start::run(const Task& task, std::vector<std::int32_t> cells, Measure measure, const Stop& stop, Incumbent& best) {
   const std::size_t R = task.n_rivals;
+  const Ensemble& e = *task.ensemble;
   std::vector<double> sums(R);
-  moved_.resize(R);
-  for (std::size_t step = 0; step < 2 * ensemble_.movable.size() + 5; ++step) {
-    leads(task, cells.data(), sums.data());
-    if (beaten(task, sums.data())) return offer(task, std::move(cells), best);
-    if (cost(task, cells.data()) >= best.cost || stop.now()) return;
+  moved_.resize(R), wanted_.resize(cells.size());
+  for (std::size_t step = 0; step < 2 * e.movable.size() + 5; ++step) {
+    task.add_leads(cells.data(), sums.data());
+    if (task.is_reached(sums.data())) return offer(task, std::move(cells), best);
+    if (task.cost_of(cells.data()) >= best.cost || stop.now()) return;
     const double missing = shortfall(task, sums.data());
     double best_rate = -1, last_cost = infinity;
     std::int32_t feature = -1, to = 0, last_feature = -1, last_to = 0;
     const bool no_more = task.rules != nullptr && task.rules->max_changes() > 0 && n_moved(task, cells) >= task.rules->max_changes();
-    for (const std::size_t j : ensemble_.movable) {
-      if (task.low[j] == task.high[j] || (no_more && cells[j] == task.own[j])) continue;
-      lead_along(task, cells.data(), j);
-      const double* cost = task.cost.data() + ensemble_.cells.first_cell(j);
-      for (std::int32_t cell = task.low[j]; cell <= task.high[j]; ++cell) {
-        for (std::size_t r = 0; r < R; ++r) moved_[r] = sums[r] - along_[cells[j] * R + r] + along_[cell * R + r];
+    for (std::size_t j = 0; j < cells.size(); ++j) wanted_[j] = task.low[j] < task.high[j] && !(no_more && cells[j] == task.own[j]);
+    list_changes(task, cells.data());
+    for (const std::size_t j : e.movable) {
+      if (wanted_[j] == 0) continue;
+      const double* cost = task.costs_of(j);
+      for_each_move(task, cells, j, [&](std::int32_t cell) {
+        for (std::size_t r = 0; r < R; ++r) moved_[r] = sums[r] + change_[r];
         const double left = shortfall(task, moved_.data()), capped = missing - left;
-        const double gain = R == 1 ? moved_[0] - sums[0] : capped;
-        if (!(gain > 1e-12 * missing)) continue;
+        const double gain = R == 1 ? change_[0] : capped;
+        if (!(gain > 1e-12 * missing)) return;
         const double extra = cost[cell] - cost[cells[j]];
         if (left <= 0 && extra < last_cost) last_cost = extra, last_feature = static_cast<std::int32_t>(j), last_to = cell;
-        const double size = measure == Measure::gain ? gain : measure == Measure::capped_gain ? capped : gain * gain;
+        const double size = measure == Measure::capped_gain ? capped : gain * gain;
         const double rate = size / std::max(extra, task.small_cost);
         if (rate > best_rate) best_rate = rate, feature = static_cast<std::int32_t>(j), to = cell;
-      }
+      });
     }
     if (last_feature >= 0) {  // a single move suffices: the cheapest such move is a counterfactual too
       auto there = cells;
@@ -154,14 +193,6 @@ void Start::greedy(const Task& task, std::vector<std::int32_t> cells, Measure me
     if (feature < 0) return;
     cells[feature] = to;
   }
-}
-
-void Start::run(const Task& task, const std::vector<std::int32_t>& cells, const Stop& stop, Incumbent& best) {
-  for (const Measure measure : {Measure::gain, Measure::capped_gain, Measure::squared_gain}) greedy(task, cells, measure, stop, best);
-}
-
-void Start::run_once(const Task& task, const std::vector<std::int32_t>& cells, const Stop& stop, Incumbent& best) {
-  greedy(task, cells, Measure::capped_gain, stop, best);
 }
 
 }  // namespace fcca

@@ -13,14 +13,19 @@
 
 namespace fcca {
 
+// The lead of the target over a rival, which is a class that the target must beat: plus·value[plus_output] − minus·value[minus_output],
+// where plus and minus are 0 or 1.
+struct Lead {
+  std::int32_t plus_output, minus_output;
+  double plus, minus;
+  double of(const double* value) const { return plus * value[plus_output] - minus * value[minus_output]; }
+};
+
 // minimise Σ_j cost_j(cell_j)  subject to, for every rival class r,  Σ_t lead_r(leaf of t) >= needed_r.
-// A rival is a class that the target must beat. The lead of a leaf over a rival is its value for the target minus its value for
-// the rival.
 struct Task {
+  const Ensemble* ensemble = nullptr;
   std::size_t n_rivals = 0;
-  std::vector<double> lead;    // leaves × n_rivals
-  std::vector<std::int32_t> trees;    // trees with leads that differ; the leads of the others are included in needed
-  std::vector<std::uint8_t> matters;  // by tree: whether it is in trees
+  std::vector<Lead> lead;      // by rival
   std::vector<double> needed;  // by rival
   std::vector<double> slack;   // by rival: the largest rounding error of a sum of leads
   std::vector<double> cost;    // by cell; 0 for the own cell, infinite for cells that cannot be reached
@@ -30,13 +35,26 @@ struct Task {
   std::vector<std::uint8_t> uneven;     // by feature: whether the cost does not simply rise outwards from the own cell
   const FeatureRules* rules = nullptr;  // null: none
 
-  const double* lead_of(std::size_t leaf) const { return lead.data() + leaf * n_rivals; }
-
   // The cheapest cell of a range; costs begin with the feature's first cell.
   std::int32_t cheapest(std::size_t j, std::int32_t from, std::int32_t to, const double* costs) const {
     const std::int32_t near = std::clamp(own[j], from, to);
     if (near == own[j] || uneven[j] == 0) return near;
     return static_cast<std::int32_t>(std::min_element(costs + from, costs + to + 1) - costs);
+  }
+  const double* costs_of(std::size_t j) const { return cost.data() + ensemble->cells.first_cell(j); }
+  double cost_of(const std::int32_t* cells) const {
+    double total = 0;
+    for (const std::size_t j : ensemble->movable) total += costs_of(j)[cells[j]];
+    return total;
+  }
+  // Sums of leads over all trees.
+  void add_leads(const std::int32_t* cells, double* sums) const;
+  // Whether these sums reach the leads that are needed.
+  bool is_reached(const double* sums) const {
+    for (std::size_t r = 0; r < n_rivals; ++r) {
+      if (!(sums[r] >= needed[r])) return false;
+    }
+    return true;
   }
 };
 
@@ -49,34 +67,37 @@ struct Incumbent {
 
 class Start {
  public:
-  explicit Start(const Ensemble& ensemble) : ensemble_(ensemble) {}
+  // What is compared with the cost to choose the next move. A capped gain counts only what is missing.
+  enum class Measure { capped_gain, squared_gain };
 
-  // From these cells, moves one feature after the other until every rival is beaten, with three ways of choosing the feature. Replaces
-  // best with each cheaper result.
-  void run(const Task& task, const std::vector<std::int32_t>& cells, const Stop& stop, Incumbent& best);
-  // The same with one way of choosing the feature.
-  void run_once(const Task& task, const std::vector<std::int32_t>& cells, const Stop& stop, Incumbent& best);
+  // From these cells, moves one feature after the other until every rival is beaten. Replaces best with each cheaper result.
+  void run(const Task& task, std::vector<std::int32_t> cells, Measure measure, const Stop& stop, Incumbent& best);
   // Replaces best with the polished cells if they are a counterfactual and cheaper.
   void offer(const Task& task, std::vector<std::int32_t> cells, Incumbent& best);
 
-  // Sums of leads over all trees.
-  void leads(const Task& task, const std::int32_t* cells, double* sums) const;
-  double cost(const Task& task, const std::int32_t* cells) const;
-  static bool beaten(const Task& task, const double* sums);
-
  private:
-  enum class Measure { gain, capped_gain, squared_gain };
-
-  void greedy(const Task& task, std::vector<std::int32_t> cells, Measure measure, const Stop& stop, Incumbent& best);
-  void lead_along(const Task& task, const std::int32_t* cells, std::size_t j);
-
-  const Ensemble& ensemble_;
-  std::vector<double> along_;  // cells of a feature × n_rivals: the leads of the trees that test it, if it is in that cell
-  struct Open {
-    std::int32_t node, low, high;
+  // A tree's leads change by some amount if a feature moves into this cell or a later one.
+  struct Change {
+    std::int32_t cell;
+    std::int32_t position;  // of the amount, in amounts_; ~position if it is subtracted
   };
-  std::vector<Open> open_;
-  std::vector<double> sums_, moved_;
+  struct Branch {  // the cells of one feature that lead to a node, while all other features stay where they are
+    std::int32_t node, feature, low, high;
+  };
+
+  void list_changes(const Task& task, const std::int32_t* cells);
+  std::int32_t list_branches(const Task& task, std::size_t tree, const std::int32_t* cells);
+  bool add_amounts(const Task& task, const double* value, const double* present);
+  template <class Visit>
+  void for_each_move(const Task& task, const std::vector<std::int32_t>& cells, std::size_t j, Visit visit);
+  bool undo_one(const Task& task, std::vector<std::int32_t>& cells);
+
+  std::vector<std::uint8_t> wanted_;  // by feature: whether its moves are asked for
+  std::vector<std::vector<Change>> changes_;  // by feature
+  std::vector<double> amounts_;               // of n_rivals each
+  std::vector<Branch> branches_;
+  std::vector<std::int32_t> low_, high_;    // by feature: the cells that lead to the node on the path
+  std::vector<double> sums_, moved_, change_;
 };
 
 }  // namespace fcca

@@ -119,9 +119,9 @@ auto solve_ensemble(Matrix rows, Longs points, Ints own_class, Ints target, Doub
     for (std::size_t j = 0; j < cells.n_features; ++j) require(first[j] >= 0 && first[j] <= cells.n_cuts(j), "the cell of an example is out of range");
     example_cells.emplace_back(first, first + cells.n_features);
   }
-  const Ensemble ensemble = [&] {
+  const EnsembleModel ensemble = [&] {
     nb::gil_scoped_release no_gil;
-    return Ensemble(trees, base.data(), cells);
+    return EnsembleModel(trees, base.data(), cells);
   }();
   const SideRows side_rows{side_least.shape(0), side_least.data()};
   return solve_all(questions, {n_threads, time_limit, time_limit_per_row}, 1, progress,

@@ -121,7 +121,7 @@ double ensemble(std::size_t n_threads, std::size_t n_classes) {
   const Table table = make_table(60, 4, n_classes, 3);
   const Grown grown(table, {8, 2}, 4);
   const Cells cells = grown.cells.view();
-  const Ensemble compiled(grown.trees(), grown.base.data(), cells);
+  const EnsembleModel compiled(grown.trees(), grown.base.data(), cells);
   const Limits limits;
   const Examples examples;
   return on_threads(n_threads, table, grown.answers(6), [&] { return EnsembleSearch(compiled, limits, {0.1, 1, 0}, examples, {}); });

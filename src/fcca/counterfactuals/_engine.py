@@ -481,9 +481,10 @@ class CounterfactualEngine:
         self._check_rules_of_special(limits)
         groups = tuple(OneHotGroup.of(columns, X[points], limits.frozen) for columns in limits.groups)
         between = limits.has_rules_between
-        if not (has_missing.any() or groups or between or plausibility is not None):
-            return SearchSpace(self.cells, self.tables)
         cuts = self._rule_cuts(limits)
+        has_new_cells = has_missing.any() or groups or cuts or plausibility is not None
+        if not has_new_cells and (not between or isinstance(self.tables, EnsembleTables)):
+            return SearchSpace(self.cells, self.tables)
         forest = self.forest if plausibility is None else self.forest.beside(plausibility.forest)
         finer = plausibility is not None
         return SearchSpace.build(

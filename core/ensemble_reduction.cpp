@@ -1,0 +1,177 @@
+#include "ensemble_reduction.hpp"
+
+#include <algorithm>
+
+namespace fcca {
+
+void Reduction::build(const Task& whole, double limit) {
+  whole_ = &whole, limit_ = limit;
+  const std::size_t R = whole.n_rivals;
+  task.n_rivals = R, task.rules = whole.rules;
+  task.needed = whole.needed, task.slack = whole.slack, task.small_cost = whole.small_cost, task.uneven = whole.uneven;
+  task.lead.clear();
+  for (std::size_t r = 0; r < R; ++r) task.lead.push_back({static_cast<std::int32_t>(r), static_cast<std::int32_t>(r), 1.0, 0.0});
+  clip_box();
+
+  roots_.clear(), value_.clear();
+  for (auto* nodes : {&feature_, &cut_, &left_, &right_}) nodes->clear();
+  kept_cuts_.resize(whole.ensemble->cells.n_features);
+  for (auto& cuts : kept_cuts_) cuts.clear();
+  const CellTrees& trees = whole.ensemble->trees;
+  for (std::size_t tree = 0; tree < trees.n_trees; ++tree) {
+    const std::int32_t root = contract(static_cast<std::int32_t>(trees.roots[tree]));
+    if (feature_[root] >= 0) {
+      roots_.push_back(root);
+      continue;
+    }
+    // A single leaf: all cheaper changes have its leads.
+    for (std::size_t r = 0; r < R; ++r) task.needed[r] -= value_[root * R + r];
+    remove_last_node();
+  }
+  if (whole.rules == nullptr) {
+    merge_cells();
+  } else {
+    cells_ = whole.ensemble->cells;
+    task.cost = whole.cost, task.own = whole.own, task.low = box_low_, task.high = box_high_;
+  }
+  const CellTrees reduced{roots_.size(), roots_.data(), feature_.size(), feature_.data(), cut_.data(), left_.data(), right_.data(), R, value_.data()};
+  ensemble_.emplace(reduced, cells_);
+  task.ensemble = &*ensemble_;
+}
+
+// Leaves out the cells at the ends of the box that cost the limit or more on their own.
+void Reduction::clip_box() {
+  const Task& whole = *whole_;
+  uneven_costs_.resize(whole.ensemble->cells.n_features);
+  box_low_ = whole.low, box_high_ = whole.high;
+  for (const std::size_t j : whole.ensemble->movable) {
+    const double* cost = whole.costs_of(j);
+    while (box_low_[j] < whole.own[j] && cost[box_low_[j]] >= limit_) ++box_low_[j];
+    while (box_high_[j] > whole.own[j] && cost[box_high_[j]] >= limit_) --box_high_[j];
+    if (whole.uneven[j] != 0) uneven_costs_[j].build(cost, box_low_[j], box_high_[j]);
+  }
+  low_ = box_low_, high_ = box_high_;
+}
+
+double Reduction::least_cost(std::size_t j, std::int32_t low, std::int32_t high) const {
+  const std::int32_t near = std::clamp(whole_->own[j], low, high);
+  if (near == whole_->own[j]) return 0;
+  return whole_->uneven[j] != 0 ? uneven_costs_[j].least(low, high) : whole_->costs_of(j)[near];
+}
+
+// Starts to visit a side of a test if it has points that cost less than the limit; false otherwise. All points of a box cost at least the
+// sum of the least costs of its features. Sums of rounded costs differ from the exact ones by far less than the proof tolerance.
+bool Reduction::enter(std::int32_t node, std::int32_t j, std::int32_t low, std::int32_t high, double rest) {
+  if (low > high) return false;
+  const double cost = rest + least_cost(j, low, high);
+  if (!(cost < limit_)) return false;
+  low_[j] = low, high_[j] = high;
+  const CellTrees& trees = whole_->ensemble->trees;
+  while (trees.feature[node] >= 0) {  // down to the next test that divides the box
+    const std::int32_t feature = trees.feature[node], cut = trees.cut[node];
+    if (high_[feature] <= cut) node = trees.left[node];
+    else if (low_[feature] > cut) node = trees.right[node];
+    else break;
+  }
+  visits_.push_back({node, cost});
+  return true;
+}
+
+// Adds the remaining part of a tree behind the present nodes, children first. Returns its root.
+std::int32_t Reduction::contract(std::int32_t root) {
+  const CellTrees& trees = whole_->ensemble->trees;
+  visits_.assign(1, {root, 0.0});
+  std::int32_t result = -1;  // of the visit that ended last
+  while (!visits_.empty()) {
+    Visit& visit = visits_.back();
+    const std::int32_t node = visit.node, j = trees.feature[node];
+    if (j < 0) {
+      result = add_leaf(node);
+      visits_.pop_back();
+      continue;
+    }
+    if (visit.stage == 0) {
+      visit.stage = 1, visit.low = low_[j], visit.high = high_[j];
+      visit.rest = visit.cost - least_cost(j, visit.low, visit.high);
+      result = -1;
+      if (enter(trees.left[node], j, visit.low, std::min(visit.high, trees.cut[node]), visit.rest)) continue;
+    }
+    if (visit.stage == 1) {
+      visit.stage = 2, visit.left = result;
+      result = -1;
+      if (enter(trees.right[node], j, std::max(visit.low, trees.cut[node] + 1), visit.high, visit.rest)) continue;
+    }
+    low_[j] = visit.low, high_[j] = visit.high;
+    if (result < 0) result = visit.left;
+    else if (visit.left >= 0) result = add_test(node, visit.left, result);
+    visits_.pop_back();
+  }
+  return result;
+}
+
+std::int32_t Reduction::add_leaf(std::int32_t node) {
+  feature_.push_back(-1), cut_.push_back(0), left_.push_back(-1), right_.push_back(-1);
+  const double* value = whole_->ensemble->value_of(node);
+  for (const Lead& lead : whole_->lead) value_.push_back(lead.of(value));
+  return static_cast<std::int32_t>(feature_.size()) - 1;
+}
+
+// Two leaves with the same leads become one. They are the last two nodes.
+std::int32_t Reduction::add_test(std::int32_t node, std::int32_t left, std::int32_t right) {
+  const std::size_t R = task.n_rivals;
+  const double *left_leads = value_.data() + left * R, *right_leads = value_.data() + right * R;
+  if (feature_[left] < 0 && feature_[right] < 0 && std::equal(left_leads, left_leads + R, right_leads)) {
+    remove_last_node();
+    return left;
+  }
+  const CellTrees& trees = whole_->ensemble->trees;
+  const std::int32_t j = trees.feature[node], cut = trees.cut[node];
+  feature_.push_back(j), cut_.push_back(cut), left_.push_back(left), right_.push_back(right);
+  value_.resize(value_.size() + R);
+  kept_cuts_[j].push_back(cut);
+  return static_cast<std::int32_t>(feature_.size()) - 1;
+}
+
+void Reduction::remove_last_node() {
+  for (auto* nodes : {&feature_, &cut_, &left_, &right_}) nodes->pop_back();
+  value_.resize(value_.size() - task.n_rivals);
+}
+
+// Merges the cells between the cuts that are left, and numbers the tests by these cuts.
+void Reduction::merge_cells() {
+  const Task& whole = *whole_;
+  const std::size_t n_features = whole.ensemble->cells.n_features;
+  first_cut_.assign(1, 0), origin_.clear(), task.cost.clear();
+  task.own.assign(n_features, 0), task.low.assign(n_features, 0), task.high.assign(n_features, 0);
+  for (std::size_t j = 0; j < n_features; ++j) {
+    std::vector<std::int32_t>& cuts = kept_cuts_[j];
+    std::sort(cuts.begin(), cuts.end());
+    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+    const std::int32_t n = static_cast<std::int32_t>(cuts.size());
+    for (std::int32_t cell = 0, low = box_low_[j]; cell <= n; ++cell) {
+      const std::int32_t high = cell < n ? cuts[cell] : box_high_[j];
+      const bool has_own = low <= whole.own[j] && whole.own[j] <= high;
+      if (has_own) task.own[j] = cell;
+      origin_.push_back(n == 0 ? whole.own[j] : whole.cheapest(j, low, high, whole.costs_of(j)));
+      task.cost.push_back(n == 0 || has_own ? 0.0 : whole.costs_of(j)[origin_.back()]);
+      low = high + 1;
+    }
+    task.high[j] = n;
+    first_cut_.push_back(first_cut_.back() + n);
+  }
+  for (std::size_t node = 0; node < feature_.size(); ++node) {
+    if (feature_[node] < 0) continue;
+    const std::vector<std::int32_t>& cuts = kept_cuts_[feature_[node]];
+    cut_[node] = static_cast<std::int32_t>(std::lower_bound(cuts.begin(), cuts.end(), cut_[node]) - cuts.begin());
+  }
+  cells_ = {n_features, first_cut_.data(), nullptr, nullptr, nullptr, {nullptr, nullptr}};
+}
+
+const std::vector<std::int32_t>& Reduction::original(const std::vector<std::int32_t>& cells) {
+  if (task.rules != nullptr) return cells;  // cells were not merged
+  original_.resize(cells.size());
+  for (std::size_t j = 0; j < cells.size(); ++j) original_[j] = origin_[cells_.first_cell(j) + cells[j]];
+  return original_;
+}
+
+}  // namespace fcca

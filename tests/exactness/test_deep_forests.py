@@ -1,0 +1,90 @@
+"""Forests of unlimited depth: what the search leaves out of them for a row is in no cheaper change of the row."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+
+from exactness.checks import agree, assert_answers_hold, assert_lands_as_promised
+from exactness.ensemble_instances import (
+    COSTS,
+    MARGINS,
+    MOST_COMBINATIONS,
+    EnsembleInstance,
+    column,
+    interacting_labels,
+    n_combinations,
+)
+from exactness.instances import load, rows_around_cuts
+from fcca.constraints import Limits
+from fcca.counterfactuals import CounterfactualProblem
+
+FORESTS = {"RandomForest": RandomForestClassifier, "ExtraTrees": ExtraTreesClassifier}
+SIZES = [pytest.param(40, id="quick"), pytest.param(400, id="full", marks=pytest.mark.verify)]
+
+
+@cache
+def small_deep_forests(n_models):
+    """Forests of both kinds, with two or three classes, as many trees as can be enumerated."""
+    rng, found = np.random.default_rng(0), []
+    for i in range(n_models):
+        name, n_classes = list(FORESTS)[i % 2], 2 + i // 2 % 2
+        X = np.ascontiguousarray(np.column_stack([column(rng, 60) for _ in range(int(rng.integers(2, 4)))]))
+        y = interacting_labels(rng, X, n_classes)
+        for n_trees in (12, 8, 5, 3, 2, 1):
+            estimator = FORESTS[name](n_trees, random_state=i).fit(X, y)
+            if n_combinations(estimator) <= MOST_COMBINATIONS:
+                break
+        rows = rows_around_cuts(rng, estimator, X, 6)
+        problem = CounterfactualProblem(*COSTS[i // 4 % len(COSTS)])
+        margin = rng.choice(MARGINS, size=len(rows))
+        found.append(EnsembleInstance(f"{name} {i}", name, estimator, X, rows, problem, margin, seed=i))
+    return found
+
+
+@cache
+def default_forest(kind, data_set):
+    """A forest with the default settings, and rows of its table."""
+    X, y = load(data_set)
+    rows = np.random.default_rng(1).choice(len(X), 6, replace=False)
+    problem = CounterfactualProblem(0.1, 1.0, 0.0)
+    return EnsembleInstance(kind, kind, FORESTS[kind](random_state=0).fit(X, y), X, X[rows], problem, np.full(6, 1e-4))
+
+
+@pytest.mark.parametrize("n_models", SIZES)
+def test_small_deep_forests_match_brute_force_with_real_predict(n_models):
+    for instance in small_deep_forests(n_models):
+        found = instance.solve()
+        for cost, least in zip(found.cost, instance.least_costs, strict=True):
+            assert agree(cost, least), (instance.name, instance.problem, cost, least)
+        assert np.array_equal(found.is_status("infeasible"), np.isinf(instance.least_costs)), instance.name
+        assert_answers_hold(instance, found)
+        assert_lands_as_promised(instance, found)
+
+
+@pytest.mark.parametrize("n_models", SIZES)
+def test_a_rule_that_forbids_nothing_costs_nothing(n_models):
+    # With rules between features, the search keeps all cells of the ensemble. Without such rules it merges them.
+    for instance in small_deep_forests(n_models):
+        kept = instance.solve(limits=Limits(max_changes=instance.X.shape[1]))
+        merged = instance.solve()
+        assert np.array_equal(kept.status, merged.status), instance.name
+        np.testing.assert_allclose(kept.cost, merged.cost, rtol=1e-9, atol=0, err_msg=instance.name)
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_a_result_depends_on_its_row_alone(kind):
+    # The search of a thread keeps its buffers from row to row.
+    instance = default_forest(kind, "boston")
+    together = instance.solve()
+    assert together.is_status("optimal").all()
+    assert_answers_hold(instance, together)
+    for i in range(len(instance.X)):
+        alone = EnsembleInstance(
+            kind, kind, instance.estimator, instance.X_train, instance.X[[i]], instance.problem, instance.margin[[i]]
+        ).solve()
+        assert (alone.cost[0], alone.bound[0], alone.nodes[0]) == (together.cost[i], together.bound[i], together.nodes[i])
+        mine = together.moves.point == i
+        assert np.array_equal(alone.moves.feature, together.moves.feature[mine])
+        assert np.array_equal(alone.moves.landing, together.moves.landing[mine])
