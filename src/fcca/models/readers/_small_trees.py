@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,11 @@ def read_classifier(estimator: Any) -> TreeEnsemble:
 def read_optimal(estimator: Any) -> TreeEnsemble:
     """Convert a fitted OptimalTreeClassifier to a TreeEnsemble."""
     check_is_fitted(estimator)
-    n = estimator.n_features_in_
-    return _ensemble(estimator.tree_, estimator.classes_, n, named_columns(estimator, n, missing=False), {})
+    n, missing = estimator.n_features_in_, estimator.missing_columns_
+    columns = named_columns(estimator, n, missing=len(missing) > 0)
+    if columns is not None:
+        columns = Columns(tuple(replace(column, missing=j in missing) for j, column in enumerate(columns)))
+    return _ensemble(estimator.tree_, estimator.classes_, n, columns, {})
 
 
 def read_distilled(tree: Any) -> TreeEnsemble:
@@ -109,7 +113,8 @@ def _nodes(structure: Any, columns: Columns | None) -> Nodes:
             pending.extend([(no, right, new), (no, left, below), (yes, right, below)])
         else:
             asks_missing, known = node in structure.asks_missing, None if columns is None else columns[j].categories
-            added(node, j, np.inf if asks_missing else value, missing_goes_left=not asks_missing)
+            goes_left = not asks_missing and node not in structure.missing_right
+            added(node, j, np.inf if asks_missing else value, missing_goes_left=goes_left)
             if known is not None:
                 goes_right = () if asks_missing else structure.categories[node]
                 categories[new] = np.setdiff1d(np.arange(len(known)), goes_right).astype(np.int64)
