@@ -118,6 +118,14 @@ def test_the_certificate_is_verified(case):
     assert found.accepted, str(found)
 
 
+@pytest.mark.parametrize("given", [{-9.0, -8.0}, [-8, -9]])
+def test_the_certificate_of_a_set_is_verified(given):
+    X, y = people()
+    classifier = fitted(X, y, special_values=given)
+    found = verify(certificate(classifier), X, y, classifier.discretizer_.estimator_, sample=2, random_state=0)
+    assert found.accepted, str(found)
+
+
 def test_a_forged_landing_is_refused(case):
     classifier, X, y = case
     document = json.loads(certificate(classifier))

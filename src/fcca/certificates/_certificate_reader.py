@@ -349,7 +349,8 @@ def _distances(given: dict[str, Any], where: str) -> dict[str, Any]:
         check_category_distance(distance)
     except InvalidInputError as error:
         raise _reader.damaged(str(error).rstrip(".")) from error
-    special = _reader.entry(given, "special_values", dict | list | None, where)
+    is_list = isinstance(given.get("special_values"), list)
+    special = _reader.entry(given, "special_values", list if is_list else dict | None, where)
     if isinstance(special, dict):
         special = {name: _reader.numbers(special, name, "special_values") for name in special}
     elif special is not None:

@@ -26,13 +26,10 @@ def read_classifier(estimator: Any) -> TreeEnsemble:
     """Convert the tree of a fitted FCCAClassifier to a TreeEnsemble."""
     check_is_fitted(estimator)
     n, discretizer = estimator.n_features_in_, estimator.discretizer_
-    columns: Columns | None = discretizer.thresholds_.columns
-    if columns is None:
-        columns = named_columns(estimator, n, missing=False)
-    is_number = [True] * n if columns is None else (~columns.is_category).tolist()
-    names = discretizer.thresholds_.feature_names
-    special = special_by_column(getattr(discretizer, "special_values", None), names, is_number)
-    return _ensemble(estimator.structure_, estimator.classes_, n, columns, special)
+    columns = discretizer.thresholds_.columns or Columns.numbers(n, discretizer.thresholds_.feature_names)
+    is_number = (~columns.is_category).tolist()
+    special = special_by_column(getattr(discretizer, "special_values", None), columns.names, is_number)
+    return _ensemble(estimator.structure_, estimator.classes_, n, _taking_missing(columns), special)
 
 
 def read_optimal(estimator: Any) -> TreeEnsemble:
@@ -53,7 +50,12 @@ def read_distilled(tree: Any) -> TreeEnsemble:
         is_special = table.kind == "special"
         tested += zip(table.feature[is_special].tolist(), table.threshold[is_special].tolist(), strict=True)
     special = {j: np.unique([value for i, value in tested if i == j]) for j in sorted({j for j, _ in tested})}
-    return _ensemble(nodes, tree.classes_, len(tree.columns), tree.columns, special)
+    return _ensemble(nodes, tree.classes_, len(tree.columns), _taking_missing(tree.columns), special)
+
+
+def _taking_missing(columns: Columns) -> Columns:
+    """Describe columns in which all values may be missing, because no condition ``x > t`` holds for a missing value."""
+    return Columns(tuple(replace(column, missing=True) for column in columns))
 
 
 def _ensemble(
