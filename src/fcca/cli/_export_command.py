@@ -39,8 +39,8 @@ class Export(Command):
     """Convert a tree to text, Markdown, Python, SQL, ONNX or JSON.
 
     The Python code is a module without dependencies. Its function predict(row) accepts a dictionary that maps columns to
-    values. The Python, SQL and ONNX exports predict exactly like the tree. In SQL, the prediction of a row with an unknown
-    category is NULL.
+    values. The Python, SQL and ONNX exports predict exactly like the tree, also rows with unknown categories or new missing
+    values.
 
     [bold]Examples[/]
 
