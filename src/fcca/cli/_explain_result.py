@@ -192,9 +192,10 @@ def run_explain(settings: Explain) -> ExplainResult:
         names = ClassNames(settings.class_names, model.classes_.tolist(), "the model")
     rules = read_rules(settings.rules)
     with step("Reading the data"):
-        X = reference = read_features(settings.data, settings.label, columns, has_label=settings.reference is None)
+        X, unused = read_features(settings.data, settings.label, columns, has_label=settings.reference is None)
+        reference = X
         if settings.reference is not None:
-            reference = read_features(settings.reference, settings.label, columns, has_label=False)
+            reference, _ = read_features(settings.reference, settings.label, columns, has_label=False)
     rows = _rows(settings.rows, len(X))
     with collected_notes() as notes:
         explainer = CounterfactualExplainer(
@@ -219,7 +220,7 @@ def run_explain(settings: Explain) -> ExplainResult:
         found = explainer.explain(X.iloc[rows], target, settings.target_probability, settings.n)
         duration = perf_counter() - began
     found = replace(found, classes=np.array(names.all(found.classes.tolist()))) if names.by_label else found
-    every_note = (*notes_on_labels(model, model_file), *notes, *found.notes)
+    every_note = (*notes_on_labels(model, model_file), *unused, *notes, *found.notes)
     return ExplainResult(settings, explainer.classifier, names, X.shape, found, duration, every_note)
 
 

@@ -156,7 +156,7 @@ def run_predict(settings: Predict) -> PredictResult:
         )
     wanted = names.label("--wanted", settings.wanted)
     with step("Reading the data"):
-        X = read_features(settings.data, settings.label, columns, has_label=False)
+        X, unused = read_features(settings.data, settings.label, columns, has_label=False)
     classes = np.array(names.all(model.classes_.tolist())) if names.by_label else model.classes_
     leaves: list[LeafReasons] | None = None
     probability: NDArray[np.float64] | None
@@ -172,7 +172,7 @@ def run_predict(settings: Predict) -> PredictResult:
         else:
             predicted, probability = _predicted(model, X)
             predicted = np.array(names.all(predicted.tolist()), dtype=classes.dtype)
-    every_note = (*notes_on_labels(model, file), *notes)
+    every_note = (*notes_on_labels(model, file), *unused, *notes)
     return PredictResult(settings, model, X.shape, classes, predicted, probability, leaves, every_note)
 
 

@@ -217,8 +217,12 @@ class ModelColumns:
         check_columns(given, len(given), names, self.n, table=table, knower=f"the model in {self.file} was fitted on")
 
 
-def read_features(path: Path, label: str | None, model: ModelColumns, *, has_label: bool) -> pd.DataFrame:
-    """Read the feature columns that a model was fitted on.
+def read_features(
+    path: Path, label: str | None, model: ModelColumns, *, has_label: bool
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Read the feature columns that a model was fitted on, in its order.
+
+    Also returns a note if the table has other columns. They are not used.
 
     Parameters
     ----------
@@ -238,6 +242,10 @@ def read_features(path: Path, label: str | None, model: ModelColumns, *, has_lab
         found = [name for name in given if name.strip().lower() in LABEL_NAMES and name not in (model.names or ())]
         frame = frame.drop(columns=found if len(found) == 1 else [])
     names = list(frame.columns)
+    unused: list[str] = []
+    if model.names is not None and set(model.names) <= set(names):
+        unused = [name for name in names if name not in set(model.names)]
+        names, frame = model.names, frame[model.names]
     try:
         model.check(names, path.name)
     except InvalidInputError as error:
@@ -247,7 +255,8 @@ def read_features(path: Path, label: str | None, model: ModelColumns, *, has_lab
         raise InvalidInputError(f"{error}{hint}") from error
     if len(frame) == 0:
         raise InvalidInputError(f"{path.name} has column names but no rows. Expected at least one row.")
-    return as_known(frame, model.columns)
+    notes = (f"The model does not use these columns of {path.name}: {listed(unused)}.",) if unused else ()
+    return as_known(frame, model.columns), notes
 
 
 def n_values(path: Path) -> int:
