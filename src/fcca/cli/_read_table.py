@@ -25,7 +25,7 @@ from fcca.cli._ragged_lines import check_fields
 from fcca.exceptions import InvalidInputError
 from fcca.streaming import decimals_as_numbers, names_in
 from fcca.tables import Columns, check_columns
-from fcca.utils import close_to, step
+from fcca.utils import close_to, similar, step
 
 LABEL_NAMES = ("label", "target", "class", "y")
 # Errors of pandas and pyarrow for damaged files. Wrong type metadata in a Parquet file can raise any of them.
@@ -245,6 +245,8 @@ def read_features(
     unused: list[str] = []
     if model.names is not None and set(model.names) <= set(names):
         unused = [name for name in names if name not in set(model.names)]
+        if label is not None and label not in given and similar(label, unused):
+            raise InvalidInputError(f"There is no label column {label!r}. {close_to(label, unused)}")
         names, frame = model.names, frame[model.names]
     try:
         model.check(names, path.name)
