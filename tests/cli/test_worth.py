@@ -223,4 +223,4 @@ def test_weights_of_unknown_classes_are_refused_before_anything_is_fitted(rare_f
     monkeypatch.setattr("fcca.cli._black_box.target_model", lambda *args: pytest.fail("work has begun"))
     result = distill(rare_file, "--class-weight", "worse=2", "--out", out, columns=300)
     assert result.exit_code == 2
-    assert "--class-weight has the unknown class 'worse'. The classes of 'label' are 'bad', 'good'." in result.stderr
+    assert "--class-weight has the unknown class 'worse' of 'label'. Expected one of 'bad', 'good'." in result.stderr

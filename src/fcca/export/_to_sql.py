@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
@@ -125,6 +126,7 @@ def checked_dialect(dialect: str) -> Dialect:
     if dialect not in DIALECTS:
         raise InvalidInputError(f"The dialect must be one of {', '.join(DIALECTS)}, got {dialect!r}.")
     try:
+        import_module("sqlglot")
         from fcca.export._sql_dialects import DIALECT_BY_NAME
     except ImportError as error:
         raise UnsupportedModelError(
