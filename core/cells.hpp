@@ -54,7 +54,6 @@ struct Cells {
   std::int64_t cell_of(std::size_t j, double x) const;
   // Whether all cells of feature j have the same distance from a value in its cell own: categories, missing values, special values.
   bool is_unordered(std::size_t j, std::int64_t own) const {
-    if (kinds == nullptr && closed == nullptr) return false;  // only ordinary numbers
     return kind(j) == categories || (kind(j) == numbers_with_missing && own == n_cuts(j)) || is_special(j, own);
   }
   bool is_special(std::size_t j, std::int64_t cell) const { return closed != nullptr && closed[first_cell(j) + cell] == special_value; }

@@ -17,7 +17,7 @@ namespace fcca {
 class Landings {
  public:
   Landings(const Cells& cells, const Limits& limits, const Cost& cost)
-      : cells_(cells), limits_(limits), cost_(cost), up_(cells.n_cells()), down_(cells.n_cells()) {
+      : cells_(cells), limits_(limits), cost_(cost), all_ordered_(cells.kinds == nullptr && cells.closed == nullptr), up_(cells.n_cells()), down_(cells.n_cells()) {
     for (std::size_t j = 0; j < cells.n_features; ++j) {
       if (cells.n_cuts(j) == 0 || cells.kind(j) == categories) continue;
       for (std::int64_t cell = 0; cell <= cells.last_number(j); ++cell) {
@@ -34,22 +34,11 @@ class Landings {
     return !has_grid(j) && !is_unordered(j, own) && !shut_out && cells_.closed == nullptr;
   }
   bool has_grid(std::size_t j) const { return limits_.step != nullptr && limits_.step[j] > 0; }
-  bool is_unordered(std::size_t j, std::int64_t own) const { return cells_.is_unordered(j, own); }
+  bool is_unordered(std::size_t j, std::int64_t own) const { return !all_ordered_ && cells_.is_unordered(j, own); }
 
   // The landing of a move of feature j into another cell; NaN if the cell cannot be reached.
   double of(const Query& query, std::size_t j, std::int64_t cell, std::int64_t own) const {
-    const double x0 = query.row[j];
-    if (is_unordered(j, own)) return unordered(query, j, cell);
-    const bool upwards = cell > own;
-    if (has_grid(j)) {
-      return cells_.landing_on_grid(j, cell, upwards, x0, query.lowest(j), query.highest(j), limits_.step[j], limits_.origin[j]);
-    }
-    if (query.is_bounded(j)) {
-      const double seen = (upwards ? cells_.smallest : cells_.largest)[cells_.first_cell(j) + cell], low = query.lowest(j), high = query.highest(j);
-      return seen >= low && seen <= high ? seen : cells_.landing_within(j, cell, upwards, x0, low, high);
-    }
-    if (x0 < cells_.box.low[j] || x0 > cells_.box.high[j]) return cells_.landing(j, cell, own, x0);
-    return (upwards ? up_ : down_)[cells_.first_cell(j) + cell];
+    return is_unordered(j, own) ? unordered(query, j, cell) : ordered(query, j, cell, own);
   }
 
   // The cost of that move; infinite for a cell that does not exist or cannot be reached.
@@ -62,14 +51,15 @@ class Landings {
   template <class Visit>
   void from_near_to_far(const Query& query, std::size_t j, std::int64_t own, Visit visit) {
     if (!rises_outwards(query, j, own)) {
+      const bool by_price = is_unordered(j, own);
       order_.clear();
       for (std::int64_t cell = 0; cell <= cells_.last_number(j); ++cell) {
         const double far = cell == own ? infinity : distance(query, j, cell, own);
-        if (far < infinity) order_.push_back({is_unordered(j, own) ? price(query, j, cell, far) : far, cell});
+        if (far < infinity) order_.push_back({by_price ? price(query, j, cell, far) : far, cell});
       }
       std::sort(order_.begin(), order_.end());
       for (const auto& [near, cell] : order_) {
-        if (!visit(is_unordered(j, own) ? near : price(query, j, cell, near), cell)) return;
+        if (!visit(by_price ? near : price(query, j, cell, near), cell)) return;
       }
       return;
     }
@@ -92,9 +82,22 @@ class Landings {
   // Infinite for cells that cannot be reached.
   double distance(const Query& query, std::size_t j, std::int64_t cell, std::int64_t own) const {
     if (cell < 0 || cell > cells_.last_number(j)) return infinity;
-    const double to = of(query, j, cell, own);
-    if (std::isnan(to)) return infinity;
-    return is_unordered(j, own) ? cells_.distances.unordered : cells_.distances.between(j, query.row[j], to);
+    if (is_unordered(j, own)) return std::isnan(unordered(query, j, cell)) ? infinity : cells_.distances.unordered;
+    const double to = ordered(query, j, cell, own);
+    return std::isnan(to) ? infinity : cells_.distances.between(j, query.row[j], to);
+  }
+  double ordered(const Query& query, std::size_t j, std::int64_t cell, std::int64_t own) const {
+    const double x0 = query.row[j];
+    const bool upwards = cell > own;
+    if (has_grid(j)) {
+      return cells_.landing_on_grid(j, cell, upwards, x0, query.lowest(j), query.highest(j), limits_.step[j], limits_.origin[j]);
+    }
+    if (query.is_bounded(j)) {
+      const double seen = (upwards ? cells_.smallest : cells_.largest)[cells_.first_cell(j) + cell], low = query.lowest(j), high = query.highest(j);
+      return seen >= low && seen <= high ? seen : cells_.landing_within(j, cell, upwards, x0, low, high);
+    }
+    if (x0 < cells_.box.low[j] || x0 > cells_.box.high[j]) return cells_.landing(j, cell, own, x0);
+    return (upwards ? up_ : down_)[cells_.first_cell(j) + cell];
   }
   double price(const Query& query, std::size_t j, std::int64_t cell, double distance) const {
     if (distance == infinity) return infinity;
@@ -125,6 +128,7 @@ class Landings {
   const Cells& cells_;
   const Limits& limits_;
   Cost cost_;
+  bool all_ordered_;  // no feature has unordered cells
   std::vector<double> up_, down_;  // by cell: entered from below, from above
   std::vector<std::pair<double, std::int64_t>> order_;
 };
