@@ -135,7 +135,7 @@ def _refused(estimator, X, y, message, error=InvalidInputError, **parameters):
         ({"scale": {"income": np.inf}}, r"The unit of 'income' in scale must be .*, got inf"),
         ({"scale": {"income": "big"}}, r"The unit of 'income' in scale must be .*, got 'big'"),
         ({"scale": {"income": True}}, r"The unit of 'income' in scale must be .*, got True"),
-        ({"scale": {"wage": 3.0}}, "unit for the unknown column 'wage'. Expected one of"),
+        ({"scale": {"wage": 3.0}}, "unit for the unknown column 'wage'. Did you mean 'age'"),
         ({"scale": {"grade": 3.0}}, "unit for 'grade', but this column holds categories"),
         ({"category_distance": 0}, "category_distance must be 'auto' or a number"),
         ({"category_distance": -1.0}, "category_distance must be 'auto' or a number"),
