@@ -173,6 +173,12 @@ def number_options(table, rules, j, x0):
         if middle is None:
             continue
         inside = seen[(seen > lower) & (seen <= upper)]
+        if len(inside) == 0 and not rules and (seen == np.floor(seen)).all():  # without rules, whole numbers stay whole
+            first, final = np.floor(lower) + 1, np.floor(upper)
+            if first > seen[0] and final < seen[-1]:
+                if first > final:
+                    continue
+                inside = np.array([first, final])
         if steps is not None:
             value = on_grid(*steps, lower, bottom, last, near)
         elif len(inside) == 0:
