@@ -302,7 +302,7 @@ class TargetThresholdTransformer(ThresholdTransformer):
 
     @property
     def stand_ins(self) -> StandIns:
-        """What the black box gets instead of values that it cannot take."""
+        """Values that the black box gets instead of those that it cannot take."""
         return self._stand_ins
 
     def as_black_box_takes(self, X: Floats) -> Any:

@@ -43,7 +43,7 @@ class Reason(NamedTuple):
 
 @dataclass(frozen=True)
 class LeafReasons:
-    """What a leaf predicts, and why.
+    """The prediction of a leaf, and the reasons for it.
 
     Attributes
     ----------
