@@ -73,7 +73,7 @@ class ThresholdTable:
     columns : Columns or None
         Categories and missing values of the columns; None if all columns are plain numbers.
     zero_one : frozenset of int
-        Columns whose training values are 0 and 1. Their cut is 0.5, and is called ``x = 1``.
+        Columns with a cut whose training values are 0 and 1. Their cut is 0.5, and is called ``x = 1``.
 
     Examples
     --------
@@ -125,6 +125,7 @@ class ThresholdTable:
                 f"feature_names has {len(self.feature_names)} names for {len(self.columns.columns)} columns. Give one name "
                 "per column."
             )
+        object.__setattr__(self, "zero_one", frozenset(self.zero_one) & self._columns_with_cuts)
         object.__setattr__(self, "_codes", self._checked_codes())
         if not np.isfinite(self.threshold[has_number(self.kind)]).all():
             raise InvalidInputError("Thresholds must be finite numbers.")
@@ -138,6 +139,10 @@ class ThresholdTable:
     def _names(self) -> list[str]:  # computed on first use, because intermediate tables may be long
         entries = zip(self.feature, self.kinds_in_words.tolist(), self.threshold, self.labels, strict=True)
         return [condition_in_words(self.feature_names[j], kind, t, labels) for j, kind, t, labels in entries]
+
+    @property
+    def _columns_with_cuts(self) -> frozenset[int]:
+        return frozenset(self.feature[self.kind == "cut"].tolist())
 
     def _freeze(self, name: str, column: NDArray[Any]) -> None:
         column.flags.writeable = False
@@ -371,7 +376,8 @@ class ThresholdTable:
         columns = common_columns(self.columns, other.columns)
         stacked = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in (*ARRAYS, "kind")}
         table, _ = _combine_equal(self.feature_names, stacked, self.labels + other.labels, columns)
-        return replace(table, zero_one=self.zero_one & other.zero_one)
+        other_cuts = (self._columns_with_cuts - self.zero_one) | (other._columns_with_cuts - other.zero_one)
+        return replace(table, zero_one=(self.zero_one | other.zero_one) - other_cuts)
 
     def merged(self, tolerance: Floats) -> tuple[ThresholdTable, NDArray[np.int64]]:
         """Merge cuts of a feature that are closer together than ``tolerance[feature]``.

@@ -209,3 +209,14 @@ def test_every_discretizer_has_the_parameter():
         MidpointDiscretizer(handle_unknown="no").fit(X, y)
     with pytest.raises(InvalidInputError, match="handle_unknown must be"):
         CounterfactualExplainer(RandomForestClassifier(3).fit(X[["age"]], y), X[["age"]], handle_unknown="no")
+
+
+def test_columns_without_a_condition_may_hold_any_numbers():
+    X, y = loans()
+    X = X[["income", "age"]].fillna(1.0)
+    found = MidpointDiscretizer().fit(X, y)
+    found.thresholds_ = found.thresholds_.select(found.thresholds_.feature == 0)
+    odd = X.head(10).assign(age=[np.nan, np.inf] * 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (found.transform(odd) == found.transform(X.head(10))).all()

@@ -100,3 +100,26 @@ def test_the_name_survives_a_file(tmp_path):
     table = FCCADiscretizer().fit(X, y).thresholds_
     assert ThresholdTable.from_json(table.to_json()).names() == table.names()
     assert (table.binarize(X)[:, table.names().index("smoker = 1")] == X["smoker"]).all()
+
+
+def test_a_selection_of_conditions_equals_its_file():
+    X, y = smokers()
+    table = FCCADiscretizer().fit(X, y).thresholds_
+    for keep in (table.feature == 0, table.feature == 1):
+        kept = table.select(keep)
+        assert ThresholdTable.from_json(kept.to_json()) == kept
+
+
+def test_a_sum_with_conditions_on_other_columns_keeps_the_name():
+    X, y = smokers()
+    table = FCCADiscretizer().fit(X, y).thresholds_
+    on_age = ThresholdTable.from_list([("age", 30)], list(X))
+    assert "smoker = 1" in (table + on_age).names()
+    assert "smoker = 1" in (on_age + table).names()
+
+
+def test_a_sum_with_a_cut_of_another_kind_names_the_cut():
+    X, y = smokers()
+    table = FCCADiscretizer().fit(X, y).thresholds_
+    counted = ThresholdTable.from_list([("smoker", 1.5)], list(X))
+    assert {"smoker > 0.5", "smoker > 1.5"} <= set((table + counted).names())

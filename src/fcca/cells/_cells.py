@@ -159,11 +159,11 @@ class Cells:
         return self
 
     def with_whole_numbers(self, columns: NDArray[np.bool_]) -> Cells:
-        """Copy the cells so that every change of some columns ends at a whole number.
+        """Copy the cells so that changes within the training range end at whole numbers in some columns.
 
         In these columns, all training values are whole numbers. A change into a cell without training values would end in
         the middle of the cell. In the copy, it ends at a whole number of the cell, as if the training rows had all of them.
-        A cell without a whole number is closed.
+        A cell without a whole number is closed. Cells outside the range of the training values stay as they are.
 
         Parameters
         ----------

@@ -21,7 +21,6 @@ from fcca.tables import (
     Special,
     StandIns,
     check_column_names,
-    warn_of_unknown,
     weighted_rows,
     without_special,
 )
@@ -175,13 +174,10 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         check_column_names(X)
         columns = self.all_thresholds_.columns
         if columns is None:
-            finite = True if self.handle_unknown == "error" else "allow-nan"
-            table: Floats = validate_data(self, X, dtype=np.float64, order="C", reset=False, ensure_all_finite=finite)
-            if self.handle_unknown == "warn":
-                known = getattr(self, "feature_names_in_", None)
-                warn_of_unknown(table, np.isnan(table), None if known is None else [str(name) for name in known])
-            return table
-        validate_data(self, X, skip_check_array=True, reset=False)  # compares the columns' names and number
+            X = validate_data(self, X, dtype=np.float64, order="C", reset=False, ensure_all_finite=False)
+            columns = Columns.numbers(self.n_features_in_, getattr(self, "feature_names_in_", None))
+        else:
+            validate_data(self, X, skip_check_array=True, reset=False)  # compares the columns' names and number
         if asked_by is not None:
             columns = columns.for_prediction(asked_by.feature.tolist())
         return columns.encode(X, handle_unknown=self.handle_unknown)

@@ -375,7 +375,7 @@ class TreeStructure:
         if not self.has_cuts_only:
             raise InvalidInputError(
                 "This tree cannot be converted: scikit-learn's trees only compare with thresholds, but this tree also tests "
-                "categories or missing values."
+                "categories, special values or missing values."
             )
         n_nodes, n_classes = self.weight.shape
         probability = self.probability
