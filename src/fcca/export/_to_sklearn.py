@@ -64,9 +64,9 @@ def to_sklearn(classifier: Any) -> DecisionTreeClassifier:
         return nodes.to_sklearn(classes, len(tree.columns), names, above)
     if table is None:
         raise InvalidInputError(
-            "A tree with categories, special values or missing values can be converted to scikit-learn only if all conditions "
-            "of the classifier are known. This tree was read from a version 1 document, which stores only the conditions that the "
-            "tree tests. Export the classifier again with fcca.export.to_json or fcca distill."
+            "A tree with categories, special values or missing values can be converted to scikit-learn only if all "
+            "conditions of the classifier are known. This tree was read from a version 1 document, which stores only the "
+            "conditions that the tree tests. Export the classifier again with fcca.export.to_json or fcca distill."
         )
     names = tree.get_feature_names_out()
     threshold = np.where(conditions < 0, np.nan, 0.5)
