@@ -220,3 +220,14 @@ def test_columns_without_a_condition_may_hold_any_numbers():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert (found.transform(odd) == found.transform(X.head(10))).all()
+
+
+def test_small_trees_explain_unknown_categories_as_they_predict_them():
+    for seed in range(8):
+        X, y = rare_table(seed)
+        classifier = FCCAClassifier(tree=OptimalTreeClassifier(max_depth=3)).fit(X, y)
+        odd = X.head(30).assign(town="yonder", job="pilot", code=99)
+        explainer = CounterfactualExplainer(classifier, X, handle_unknown="ignore")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnknownValuesWarning)
+            assert explainer.predict(odd).tolist() == classifier.predict(odd).tolist()

@@ -219,7 +219,8 @@ class CounterfactualExplainer:
         )
         table = self._coding.encode(X, row_labels(X))
         check_columns_of_scale(problem.scale, self.feature_names, self.engine.is_number)
-        self._stand_ins = StandIns.of(without_special(table, special), self.engine.model.columns)
+        model = self.engine.model
+        self._stand_ins = StandIns.of(without_special(table, special), model.columns, model.like_unknown)
         self.engine.observe(table)
         check_ordinary_values(self.engine.cells.box_low, special, self.feature_names)
         if special_values is None and self.engine.has_cuts:

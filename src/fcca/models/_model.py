@@ -43,6 +43,9 @@ class Model:
         categories are given by codes, their positions in the column's ``categories``.
     special : mapping of int to ndarray
         Special values of numeric columns that the classifier knows, by position.
+    like_unknown : dict of int to ndarray
+        For some columns of categories, the codes that the classifier treats like an unknown category. NaN, if it is among
+        them, is the last one, and stands for a missing value. Only for the trees of this package.
     """
 
     classes: NDArray[np.generic]
@@ -51,6 +54,7 @@ class Model:
     boundary: float = 0.0
     columns: Columns | None = None
     special: Special = field(default_factory=dict)
+    like_unknown: dict[int, Floats] = field(default_factory=dict)
 
     @property
     def n_outputs(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -73,14 +73,15 @@ def cell_of(X: Any, row: int, column: int) -> Any:
 class StandIns:
     """The values that a black box gets instead of values that it cannot take.
 
-    An unknown category is replaced with the most frequent training category. A missing value that the black box does not
-    take is replaced with the training median or the most frequent training category.
+    An unknown category is replaced with the most frequent training category, if possible with one that the black box treats
+    like an unknown category. A missing value that the black box does not take is replaced with the training median or the
+    most frequent training category.
 
     Attributes
     ----------
     values : ndarray of shape (n_features,)
-        Median of each numeric column, and code of the most frequent category of each column of categories. The first of
-        equally frequent categories is used.
+        Median of each numeric column, and code of a category of each column of categories. The first of equally frequent
+        categories is used. NaN stands for a missing value.
     takes_missing, is_category : ndarray of bool, shape (n_features,)
         Whether the black box takes missing values in a column, and whether the column holds categories.
     """
@@ -90,10 +91,17 @@ class StandIns:
     is_category: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, table: Floats, columns: Columns | None) -> StandIns:
+    def of(cls, table: Floats, columns: Columns | None, like_unknown: Mapping[int, Floats] | None = None) -> StandIns:
         """Compute the values from encoded training rows.
 
-        ``columns`` are the columns of the black box; None for plain numbers without missing values.
+        Parameters
+        ----------
+        table : ndarray of shape (n_rows, n_features)
+        columns : Columns or None
+            Columns of the black box; None for plain numbers without missing values.
+        like_unknown : mapping of int to ndarray, optional
+            Codes of the categories that the black box treats like an unknown one, by column; see
+            :class:`fcca.models.Model`.
         """
         n = table.shape[1]
         takes_missing = np.zeros(n, dtype=np.bool_) if columns is None else columns.may_miss
@@ -101,7 +109,11 @@ class StandIns:
         values = np.zeros(n)
         for j in range(n):
             present = table[~np.isnan(table[:, j]) & ~(is_category[j] & (table[:, j] == UNKNOWN)), j]
-            if len(present):
+            alike = (like_unknown or {}).get(j, np.empty(0))
+            if len(alike):
+                number = [(present == code).sum() for code in alike]
+                values[j] = alike[np.argmax(number)]  # NaN is the last entry, so it is used only if it is the only one
+            elif len(present):
                 values[j] = np.bincount(present.astype(np.intp)).argmax() if is_category[j] else np.median(present)
         return cls(values, takes_missing, is_category)
 

@@ -69,8 +69,27 @@ def _ensemble(
         link=Share(),
         base=np.zeros(len(classes)),
         special=special,
+        like_unknown=_like_unknown(structure, columns),
         **_nodes(structure, columns).arguments(),
     )
+
+
+def _like_unknown(structure: Any, columns: Columns | None) -> dict[int, Floats]:
+    """Find the codes that the tree treats like an unknown category, which is in no set.
+
+    Returns the codes of each column of categories. NaN, a missing value, is among them if no node treats missing values of
+    the column in a special way.
+    """
+    if columns is None:
+        return {}
+    found = {}
+    for j in np.flatnonzero(columns.is_category).tolist():
+        nodes = np.flatnonzero(structure.feature == j).tolist()
+        in_sets = [structure.categories[node] for node in nodes if node in structure.categories]
+        in_no_set = np.setdiff1d(np.arange(len(columns[j].categories or ())), np.concatenate([[], *in_sets]))
+        tests_missing = not structure.asks_missing.isdisjoint(nodes) or not structure.missing_right.isdisjoint(nodes)
+        found[j] = in_no_set.astype(np.float64) if tests_missing else np.append(in_no_set, np.nan)
+    return found
 
 
 def _nodes(structure: Any, columns: Columns | None) -> Nodes:
