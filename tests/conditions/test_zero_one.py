@@ -74,11 +74,20 @@ def test_the_shares_of_a_linear_model_keep_their_cuts():
     assert (table.threshold < table.above).all()
 
 
-def test_a_column_with_special_values_keeps_its_cut():
+@pytest.mark.parametrize("values", [(0.0, 1.0), (-9.0, 0.0, 1.0)])
+def test_special_values_keep_the_name(values):
     rng = np.random.default_rng(0)
-    X = pd.DataFrame({"flag": rng.choice([-9.0, 0.0, 1.0], N), "x": rng.random(N)})
-    found = FCCADiscretizer(special_values={-9}).fit(X, (X["flag"] == 1) & (X["x"] > 0.3))
-    assert "flag > 0" in found.get_feature_names_out()
+    X = pd.DataFrame({"flag": rng.choice(values, N), "x": rng.random(N)})
+    classifier = FCCAClassifier(FCCADiscretizer(special_values={-9})).fit(X, (X["flag"] == 1) & (X["x"] > 0.3))
+    assert "flag = 1" in classifier.discretizer_.get_feature_names_out()
+    assert ("flag = 0 or is -9" if -9 in values else "flag = 0 ") in to_text(classifier)
+
+
+def test_a_special_value_between_zero_and_one_keeps_the_cut():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"flag": rng.choice([0.0, 0.25, 1.0], N), "x": rng.random(N)})
+    found = FCCADiscretizer(special_values={0.25}).fit(X, (X["flag"] == 1) & (X["x"] > 0.3))
+    assert not [name for name in found.get_feature_names_out() if name.startswith("flag = ")]
 
 
 def test_a_forged_mark_is_refused():

@@ -29,7 +29,7 @@ from mixed_tables import loans
 from real_data import imported
 from special_tables import SPECIAL, people
 
-from .browser import PHONE
+from .browser import PHONE, said_path
 from .fitted import breast_cancer, first_level, fitted, stumps
 from .test_browser_safety import axe
 from .test_page import read
@@ -143,6 +143,9 @@ def test_special_values_are_as_in_python(opened, tmp_path):
     classifier = FCCAClassifier(FCCADiscretizer(model, special_values=SPECIAL)).fit(X, y)
     reader = opened(written(tmp_path, classifier))
     assert "special: -9, -8" in reader.text("what-if")
+    own = classifier.at_granularity(first_level(reader.data())["value"]).rules()
+    assert [said_path(rule) for rule in reader.level()["rules"]] == [said_path(rule) for rule in own]
+    assert any(" or is " in rule for rule in own)
     check_parity(reader, classifier, unusual_rows(classifier, X))
 
 

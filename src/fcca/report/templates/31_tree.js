@@ -102,10 +102,12 @@ fcca.tree = (() => {
     return group;
   }
 
-  // The label of a branch: yes or no, and whether missing values take it.
+  // The label of a branch: yes or no, and whether special and missing values take it.
   function branch(tree, link, full) {
-    if (link.right) return "yes";
-    return full.endsWith(" or missing") && data.conditions[tree.condition[link.node]].kind === "cut" ? "no, or missing" : "no";
+    const { kind, text, negation } = data.conditions[tree.condition[link.node]], missing = " or missing";
+    const base = link.right ? text : negation.endsWith(missing) ? negation.slice(0, -missing.length) : negation;
+    const more = kind === "cut" && full.startsWith(base) ? full.slice(base.length) : "";
+    return `${link.right ? "yes" : "no"}${more && ","}${more}`;
   }
 
   // A page may have several diagrams, each with its own key.
