@@ -249,8 +249,8 @@ def _structure(
     sums = (weight,) if soft is None else (weight, soft)
     if not all(np.allclose(each[inner], each[left[inner]] + each[right[inner]], rtol=SAME_WEIGHT, atol=0) for each in sums):
         raise TREE.damaged("the weights of two children do not sum to the weights of their node")
-    asks = (frozenset(nodes) for nodes in (special, one))
-    return TreeStructure(feature, threshold, left, right, weight, rows, sets, frozenset(missing), soft, *asks)
+    asks = frozenset(missing), soft, frozenset(special), frozenset(one)
+    return TreeStructure(feature, threshold, left, right, weight, rows, sets, *asks)
 
 
 def _weights(entry: Any, name: str, n_classes: int, node: int) -> list[float]:
