@@ -93,7 +93,7 @@ fcca.tree = (() => {
     const room = inside - pen.measureText(rows).width - 24;
     // The most frequent class, by colour and, if there is room, by name.
     const most = leaf ? (few ? "few rows" : part) : cut(`“${data.classes[code]}” ${part}`, room, "12px", `” ${part}`);
-    const shown = leaf || most.endsWith(part) ? most : part;
+    const shown = leaf || (most.endsWith(part) && !most.startsWith("“…")) ? most : part;
     group.append(svg("text", { class: few ? "few" : null, x: end, y: y + 18, "text-anchor": "end" }, shown));
     pen.font = `12px ${FAMILY}`;
     if (!leaf) group.append(...patch(code, end - pen.measureText(shown).width - 13, y + 9, 9));
