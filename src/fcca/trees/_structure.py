@@ -88,7 +88,7 @@ class TreeStructure:
         return cls(feature, threshold, left, right, weight, n_rows, asks_missing=asks_missing, missing_right=missing_right)
 
     def grown(self, X: Floats, labels: HardLabels, soft: SoftLabels | None = None) -> TreeStructure:
-        """Count the training rows in each node.
+        """Count the training rows in each node, and find the tests in columns of zeros and ones.
 
         Parameters
         ----------
@@ -101,7 +101,9 @@ class TreeStructure:
         """
         weight, n_rows = self.filled(X, labels)
         soft_weight = None if soft is None else self.filled(X, soft)[0]
-        return replace(self, weight=weight, n_rows=n_rows, soft_weight=soft_weight)
+        cuts = [(node, X[:, self.feature[node]]) for node in np.flatnonzero(self.threshold == 0.5).tolist()]
+        asks_one = frozenset(node for node, x in cuts if ((x == 0) | (x == 1) | np.isnan(x)).all())
+        return replace(self, weight=weight, n_rows=n_rows, soft_weight=soft_weight, asks_one=asks_one)
 
     def filled(self, X: Floats, labels: HardLabels | SoftLabels) -> tuple[Floats, NDArray[np.int64]]:
         """For each node, sum the class weights of the rows that reach it, and count these rows.
