@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -73,7 +73,10 @@ class ThresholdTable:
     columns : Columns or None
         Categories and missing values of the columns; None if all columns are plain numbers.
     zero_one : frozenset of int
-        Columns with a cut whose training values are 0 and 1. Their cut is 0.5, and is called ``x = 1``.
+        Columns with a cut whose training values are 0 and 1, besides special values. Their cut is 0.5, and is called
+        ``x = 1``.
+    special : dict of int to tuple of float
+        The special values that training rows have in each column with cuts, sorted. Columns without them are left out.
 
     Examples
     --------
@@ -106,6 +109,7 @@ class ThresholdTable:
     labels: tuple[Labels | None, ...] = None  # type: ignore[assignment]
     columns: Columns | None = None
     zero_one: frozenset[int] = frozenset()
+    special: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
     _codes: tuple[Codes | None, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -302,7 +306,7 @@ class ThresholdTable:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ThresholdTable):
             return NotImplemented
-        plain = ("feature_names", "labels", "columns", "zero_one")
+        plain = ("feature_names", "labels", "columns", "zero_one", "special")
         return (
             all(getattr(self, name) == getattr(other, name) for name in plain)
             and np.array_equal(self.kind, other.kind)
@@ -314,7 +318,7 @@ class ThresholdTable:
     def __reduce__(self) -> tuple[Any, ...]:
         arrays = (getattr(self, name) for name in ARRAYS)
         # Call __post_init__ again, so that the arrays stay read-only.
-        return type(self), (self.feature_names, *arrays, self.kind, self.labels, self.columns, self.zero_one)
+        return type(self), (self.feature_names, *arrays, self.kind, self.labels, self.columns, self.zero_one, self.special)
 
     def names(self) -> list[str]:
         """Return the conditions as strings, such as ``"RM > 6.94"`` or ``"income is missing"``."""
@@ -364,7 +368,11 @@ class ThresholdTable:
         """Keep the conditions for which ``keep`` is True."""
         arrays: dict[str, Any] = {name: getattr(self, name)[keep] for name in (*ARRAYS, "kind")}
         labels = tuple(self.labels[at] for at in np.arange(len(self))[keep].tolist())
-        return replace(self, **arrays, labels=labels)
+        return replace(self, **arrays, labels=labels).with_special(self.special)
+
+    def with_special(self, special: Mapping[int, tuple[float, ...]]) -> ThresholdTable:
+        """Copy the table with the special values of its training rows; see the attribute ``special``."""
+        return replace(self, special={j: special[j] for j in sorted(self._columns_with_cuts.intersection(special))})
 
     # --- combining conditions -----------------------------------------------------------------------------------------
 
@@ -376,6 +384,8 @@ class ThresholdTable:
         columns = common_columns(self.columns, other.columns)
         stacked = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in (*ARRAYS, "kind")}
         table, _ = _combine_equal(self.feature_names, stacked, self.labels + other.labels, columns)
+        special = {j: self.special.get(j, ()) + other.special.get(j, ()) for j in (*self.special, *other.special)}
+        table = table.with_special({j: tuple(sorted(set(values))) for j, values in special.items()})
         other_cuts = (self._columns_with_cuts - self.zero_one) | (other._columns_with_cuts - other.zero_one)
         return replace(table, zero_one=(self.zero_one | other.zero_one) - other_cuts)
 
@@ -419,7 +429,7 @@ class ThresholdTable:
                 shortest[interval] = 0.5 if is_zero_one else decimal_in_gap(float(self.threshold[i]), *interval[1:])
             threshold[i] = shortest[interval]
         table, place = _combine_equal(self.feature_names, columns | {"threshold": threshold}, self.labels, self.columns)
-        return replace(table, zero_one=called_one), place
+        return replace(table, zero_one=called_one, special=self.special), place
 
     # --- output and JSON ----------------------------------------------------------------------------------------------
 
@@ -451,7 +461,7 @@ class ThresholdTable:
     def to_json(self) -> str:
         """Write a JSON document that :meth:`from_json` reads."""
         arrays = {name: getattr(self, name).tolist() for name in (*ARRAYS, "kind")}
-        return written_document(self.feature_names, arrays, self.labels, self.columns, self.zero_one)
+        return written_document(self.feature_names, arrays, self.labels, self.columns, self.zero_one, self.special)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> ThresholdTable:

@@ -14,9 +14,31 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from fcca import CounterfactualExplainer, FCCAClassifier, FCCADiscretizer, MidpointDiscretizer, OptimalTreeClassifier, report
+from export.onnx_runner import answers_of
+from export.rules_reader import apply_rules
+from export.trees import as_dictionaries
+from fcca import (
+    CounterfactualExplainer,
+    FCCAClassifier,
+    FCCADiscretizer,
+    FCCAScorecard,
+    MidpointDiscretizer,
+    OptimalTreeClassifier,
+    report,
+)
 from fcca.exceptions import InvalidInputError, UnknownValuesWarning
-from fcca.export import from_json, to_json, to_sql
+from fcca.export import (
+    from_json,
+    scorecard_from_json,
+    scorecard_to_json,
+    scorecard_to_python,
+    scorecard_to_sql,
+    to_json,
+    to_onnx,
+    to_python,
+    to_rules,
+    to_sql,
+)
 from mixed_tables import loans
 from real_data import imported
 
@@ -64,23 +86,53 @@ def check_split(seed: int) -> bool:
     assert (classifier.classes_[classifier.tree_.predict_proba(B).argmax(axis=1)] == predicted).all()
     black_box = classifier.discretizer_.predict_target(later)
     assert classifier.fidelity(later) == np.mean(predicted == black_box)
-    assert (from_json(to_json(classifier)).predict(later) == predicted).all()
-    assert sql_predictions(classifier, later) == predicted.tolist()
-    if seed % 4 == 0:
-        assert "report" in report.page(classifier, X_test=later, y_test=labels).lower()
+    check_exports(classifier, later, predicted)
+    levels = {} if seed % 4 == 0 else {"Q": [0.0], "n_thresholds": False}
+    assert "report" in report.page(classifier, X_test=later, y_test=labels, **levels).lower()
     check_explained(classifier, X.iloc[train], later, black_box)
+    check_scorecard(classifier, X.iloc[train], y[train], later)
     known = classifier.discretizer_.all_thresholds_.columns
     return bool(known.is_unknown(known.encode(later, handle_unknown="ignore")).any())
 
 
-def sql_predictions(classifier, rows: pd.DataFrame) -> list:
+def check_exports(classifier, rows: pd.DataFrame, predicted: np.ndarray) -> None:
+    """All exports predict the same as the classifier."""
+    assert (from_json(to_json(classifier)).predict(rows) == predicted).all()
+    assert in_sql(to_sql(classifier, "later"), rows, "prediction") == predicted.tolist()
+    assert [module_of(to_python(classifier))["predict"](row) for row in as_dictionaries(rows)] == predicted.tolist()
+    rules, refused = apply_rules(to_rules(classifier), rows)
+    assert not refused.any()
+    assert [rule["class"] for rule in rules] == predicted.tolist()
+    label, _, _ = answers_of(to_onnx(classifier), rows)
+    assert label.tolist() == predicted.tolist()
+
+
+def check_scorecard(classifier, X: pd.DataFrame, y: np.ndarray, rows: pd.DataFrame) -> None:
+    """A scorecard of the same black box gives every row the same score in SQL, Python and JSON."""
+    frozen = FrozenEstimator(classifier.discretizer_.estimator_)
+    card = FCCAScorecard(FCCADiscretizer(frozen, handle_unknown="ignore", max_thresholds=30)).fit(X, y)
+    scores = card.score_points(rows).tolist()
+    assert card.base_points_ + card.contributions(rows).sum(axis=1).to_numpy() == pytest.approx(scores)
+    assert in_sql(scorecard_to_sql(card, "later"), rows, "score") == scores
+    assert [module_of(scorecard_to_python(card))["score"](row) for row in as_dictionaries(rows)] == scores
+    assert scorecard_from_json(scorecard_to_json(card)).score_points(rows).tolist() == scores
+
+
+def module_of(code: str) -> dict:
+    module: dict = {}
+    exec(compile(code, "exported.py", "exec"), module)
+    return module
+
+
+def in_sql(query: str, rows: pd.DataFrame, column: str) -> list:
+    """Run a query on rows called ``later`` in DuckDB, and return one of its columns."""
     data = rows.assign(code=rows["code"].astype(float))
     connection = imported("duckdb").connect()
     imported("sqlglot")
     connection.register("later", data.reset_index(drop=True).assign(place=np.arange(len(data))))
-    found = connection.execute(f"SELECT prediction FROM ({to_sql(classifier, 'later')}) ORDER BY place").fetchall()
+    found = connection.execute(f"SELECT {column} FROM ({query}) ORDER BY place").fetchall()
     connection.close()
-    return [prediction for (prediction,) in found]
+    return [value for (value,) in found]
 
 
 def check_explained(classifier, training: pd.DataFrame, later: pd.DataFrame, black_box: np.ndarray) -> None:
@@ -100,6 +152,7 @@ def check_explained(classifier, training: pd.DataFrame, later: pd.DataFrame, bla
     assert set(found.replaced["row"]) <= set(later.index[chosen[odd[chosen]]])
 
 
+@pytest.mark.filterwarnings("ignore::fcca.exceptions.UnknownValuesWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("n_splits", [pytest.param(10, id="small"), pytest.param(200, id="full", marks=pytest.mark.verify)])
 def test_random_splits_raise_nothing_and_agree(n_splits):
     n_odd = sum(check_split(seed) for seed in range(n_splits))

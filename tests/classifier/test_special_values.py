@@ -66,6 +66,51 @@ def test_the_tree_asks_for_special_values(case):
     assert "months is not 99" in text
 
 
+def admits(rule, name, value):
+    """Read a rule as a person does: a comparison does not hold for a special value, unless it is named."""
+    texts = [text.strip("()") for text in rule.split(" → ")[0].split(" and ")]
+    for text in texts:
+        column, relation, number, *named = text.replace(" is not ", " not ").replace(" or is ", " or ").split(" ")
+        if column != name:
+            continue
+        if relation in ("is", "not"):
+            holds = (float(number) == value) == (relation == "is")
+        else:
+            holds = value in [float(word) for word in named if word != "or"]
+        if not holds:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rules_name_the_special_values_of_their_rows(seed):
+    X, y = people(seed=seed)
+    black_box = GradientBoostingClassifier(max_depth=3, random_state=0)
+    tree = OptimalTreeClassifier(max_depth=4, regularization=0.001)
+    classifier = FCCAClassifier(FCCADiscretizer(black_box, special_values=SPECIAL), tree).fit(X, y)
+    rules, reached = classifier.rules(), classifier.apply(X)
+    assert any(" or is " in rule for rule in rules)
+    leaves = np.flatnonzero(classifier.structure_.feature < 0)
+    for leaf, rule in zip(leaves, rules, strict=True):
+        row = X[reached == leaf].head(1)
+        for name, values in SPECIAL.items():
+            for value in values:
+                stays = classifier.apply(row.assign(**{name: value}))[0] == leaf
+                assert stays == admits(rule, name, value), (rule, name, value)
+    again = from_json(to_json(classifier))
+    assert again.rules() == rules
+    assert again.thresholds == classifier.discretizer_.thresholds_
+
+
+@pytest.mark.parametrize("values", [[-8, -9], [], ["x"], [99, 100]])
+def test_damaged_special_values_are_refused(case, values):
+    document = json.loads(case[0].discretizer_.all_thresholds_.to_json())
+    first = next(one for one in document["conditions"] if one.get("special") == [99.0])
+    first["special"] = values
+    with pytest.raises(InvalidInputError, match="special"):
+        ThresholdTable.from_json(json.dumps(document))
+
+
 def test_all_exports_agree(case):
     classifier, X, _ = case
     rows = rows_around(classifier, X)

@@ -186,6 +186,17 @@ def test_a_small_tree_is_explained_from_its_document_and_from_its_estimator(csv,
     check_refused(explain(tmp_path / "raw.skops", csv), "not fitted")
 
 
+def test_values_that_training_did_not_have_are_noted_once(csv, tmp_path):
+    rows = columns().head(20).astype(float)
+    rows.iloc[3, 0] = np.nan
+    rows.to_csv(tmp_path / "later.csv", index=False)
+    save(FCCAClassifier().fit(columns(), pd.read_csv(csv)["label"]), tmp_path / "tree.json")
+    for only in ("yes", "no"):
+        result = explain(tmp_path / "tree.json", tmp_path / "later.csv", "--reference", csv, "--only", only, "--json")
+        notes = json.loads(result.stdout)["notes"]
+        assert sum("values that no training row has" in note for note in notes) <= 1, notes
+
+
 # --- what cannot be used ----------------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,15 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
-from fcca import FCCAClassifier, FCCADiscretizer, GTREDiscretizer, MidpointDiscretizer, ThresholdTable, report
+from fcca import (
+    FCCAClassifier,
+    FCCADiscretizer,
+    GTREDiscretizer,
+    MidpointDiscretizer,
+    OptimalTreeClassifier,
+    ThresholdTable,
+    report,
+)
 from fcca.exceptions import InvalidInputError
 from fcca.export import from_json, to_json, to_markdown, to_text
 
@@ -74,11 +82,34 @@ def test_the_shares_of_a_linear_model_keep_their_cuts():
     assert (table.threshold < table.above).all()
 
 
-def test_a_column_with_special_values_keeps_its_cut():
+@pytest.mark.parametrize("values", [(0.0, 1.0), (-9.0, 0.0, 1.0)])
+def test_special_values_keep_the_name(values):
     rng = np.random.default_rng(0)
-    X = pd.DataFrame({"flag": rng.choice([-9.0, 0.0, 1.0], N), "x": rng.random(N)})
-    found = FCCADiscretizer(special_values={-9}).fit(X, (X["flag"] == 1) & (X["x"] > 0.3))
-    assert "flag > 0" in found.get_feature_names_out()
+    X = pd.DataFrame({"flag": rng.choice(values, N), "x": rng.random(N)})
+    classifier = FCCAClassifier(FCCADiscretizer(special_values={-9})).fit(X, (X["flag"] == 1) & (X["x"] > 0.3))
+    assert "flag = 1" in classifier.discretizer_.get_feature_names_out()
+    assert ("flag = 0 or is -9" if -9 in values else "flag = 0 ") in to_text(classifier)
+
+
+def test_a_special_value_between_zero_and_one_keeps_the_cut():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"flag": rng.choice([0.0, 0.25, 1.0], N), "x": rng.random(N)})
+    found = FCCADiscretizer(special_values={0.25}).fit(X, (X["flag"] == 1) & (X["x"] > 0.3))
+    assert not [name for name in found.get_feature_names_out() if name.startswith("flag = ")]
+
+
+@pytest.mark.parametrize("columns", [["smoker", "age"], ["smoker", "owner"]])
+@pytest.mark.parametrize("criterion", ["error", "gini"])
+def test_the_optimal_tree_names_the_condition(columns, criterion):
+    X, y = smokers()
+    X = X.assign(owner=(X["age"] > 50).astype(int), children=X["age"] // 20)[columns]
+    rules = " ".join(OptimalTreeClassifier(max_depth=2, criterion=criterion).fit(X, y).rules())
+    assert "smoker = 1" in rules
+    assert "smoker = 0" in rules
+    assert ("age > 50" if "age" in columns else "owner = 1") in rules
+    assert "smoker >" not in rules
+    counts = pd.DataFrame({"children": np.arange(N) % 3})
+    assert "children > 0.5" in " ".join(OptimalTreeClassifier(max_depth=2).fit(counts, counts["children"] > 0).rules())
 
 
 def test_a_forged_mark_is_refused():

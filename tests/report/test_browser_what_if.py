@@ -29,7 +29,7 @@ from mixed_tables import loans
 from real_data import imported
 from special_tables import SPECIAL, people
 
-from .browser import PHONE
+from .browser import PHONE, said_path
 from .fitted import breast_cancer, first_level, fitted, stumps
 from .test_browser_safety import axe
 from .test_page import read
@@ -93,7 +93,52 @@ def chance_of(name, classifier, probabilities):
     return dict(zip(map(str, classifier.classes_), probabilities, strict=True)).get(name, 0.0)
 
 
-def check_parity(reader, classifier, rows, tolerance=1e-12):
+def fill_at_once(reader, values):
+    reader.page.evaluate(FILL, values)
+
+
+def fill_by_mouse(reader, values):
+    """Click into each field, and type. Lists of options open outside of the page, where the mouse cannot reach them."""
+    for column, value in values.items():
+        field = reader.page.locator(f"[data-column='{column}']")
+        field.click(click_count=3)
+        if field.evaluate("field => field.localName") == "select":
+            reader.page.keyboard.press("Escape")
+            field.select_option("" if value is None else value)
+        else:
+            write(reader, value)
+
+
+def fill_by_keyboard(reader, values):
+    """Go from field to field with the tab key, and type or choose with the arrow keys."""
+    keyboard, left = reader.page.keyboard, dict(values)
+    reader.part("what-if-typical").focus()
+    for _ in range(3 * len(values) + 10):
+        keyboard.press("Tab")
+        column, options = reader.page.evaluate(
+            "(field => [field.dataset.column, [...(field.options || [])].map(each => each.value)])(document.activeElement)"
+        )
+        if column not in left:
+            continue
+        value = left.pop(column)
+        if options:
+            keyboard.press("Home")
+            for _ in range(options.index("" if value is None else value)):
+                keyboard.press("ArrowDown")
+        else:
+            keyboard.press("Control+A")
+            write(reader, value)
+        if not left:
+            return
+    raise AssertionError(f"the tab key does not reach {list(left)}")
+
+
+def write(reader, value):
+    reader.page.keyboard.press("Delete")
+    reader.page.keyboard.type(value or "")
+
+
+def check_parity(reader, classifier, rows, tolerance=1e-12, fill=fill_at_once):
     """Fill the form with each row, and compare everything that is shown with Python."""
     data, box = reader.data(), classifier.discretizer_
     form, classes = columns_of_form(data), data["classes"]
@@ -111,7 +156,7 @@ def check_parity(reader, classifier, rows, tolerance=1e-12):
             str(at): None if np.isnan(x := table[i, names.index(name)]) else repr(float(x)).removesuffix(".0")
             for name, at in form.items()
         }
-        reader.page.evaluate(FILL, values)
+        fill(reader, values)
         shown = reader.page.evaluate(SHOWN)
         assert (shown["tree"], shown["black_box"]) == (str(said[i]), str(answers[i])), values
         path = [node for node, _ in classifier.structure_.path_to(int(leaves[i]))]
@@ -136,6 +181,14 @@ def test_two_hundred_unusual_rows_are_as_in_python(opened, request, name):
     check_parity(opened(made.path), made.classifier, unusual_rows(made.classifier, X))
 
 
+@pytest.mark.parametrize("fill", [fill_by_mouse, fill_by_keyboard])
+@pytest.mark.parametrize("n_rows", [pytest.param(4, id="few"), pytest.param(200, id="many", marks=pytest.mark.verify)])
+def test_rows_entered_by_hand_are_as_in_python(opened, mixed, fill, n_rows):
+    reader = opened(mixed.path)
+    reader.page.evaluate("document.querySelectorAll('form.what-if details').forEach(each => { each.open = true; })")
+    check_parity(reader, mixed.classifier, unusual_rows(mixed.classifier, mixed.X, n_rows, seed=2), fill=fill)
+
+
 @pytest.mark.slow
 def test_special_values_are_as_in_python(opened, tmp_path):
     X, y = people(missing=True)
@@ -143,6 +196,9 @@ def test_special_values_are_as_in_python(opened, tmp_path):
     classifier = FCCAClassifier(FCCADiscretizer(model, special_values=SPECIAL)).fit(X, y)
     reader = opened(written(tmp_path, classifier))
     assert "special: -9, -8" in reader.text("what-if")
+    own = classifier.at_granularity(first_level(reader.data())["value"]).rules()
+    assert [said_path(rule) for rule in reader.level()["rules"]] == [said_path(rule) for rule in own]
+    assert any(" or is " in rule for rule in own)
     check_parity(reader, classifier, unusual_rows(classifier, X))
 
 

@@ -224,11 +224,11 @@ class Cells:
 
     @property
     def zero_one(self) -> NDArray[np.bool_]:
-        """Mask of the columns whose training values are known to be 0 and 1, without special values."""
+        """Mask of the columns whose training values are known to be 0 and 1, besides special values."""
         is_one_value = np.isnan(self.smallest) | ((self.smallest == self.largest) & np.isin(self.smallest, (0, 1)))
         found: NDArray[np.bool_] = (self.box_low == 0) & (self.box_high == 1)
         found[np.searchsorted(self.first_cell, np.flatnonzero(~is_one_value), side="right") - 1] = False
-        found[list(self.special)] = False
+        found[[j for j, values in self.special.items() if ((values > 0) & (values < 1)).any()]] = False
         return found
 
     def with_missing_cells(self, columns: NDArray[np.bool_]) -> Cells:

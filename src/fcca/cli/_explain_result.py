@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,7 +29,7 @@ from fcca.cli._read_table import read_features
 from fcca.cli._rules_option import read_rules
 from fcca.cli._running import EXIT_UNVERIFIED
 from fcca.counterfactuals import CounterfactualExplainer, Explanations
-from fcca.exceptions import InvalidInputError
+from fcca.exceptions import InvalidInputError, UnknownValuesWarning
 from fcca.utils import AtomicOutputs, step
 
 COUNTERFACTUALS_SHOWN = 20
@@ -55,7 +56,9 @@ def _rows_of_class(
     if only is None:
         return rows
     label = names.label("--only", only)
-    is_chosen = explainer.predict(X.iloc[rows]) == label
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnknownValuesWarning)  # issued again for the rows to explain
+        is_chosen = explainer.predict(X.iloc[rows]) == label
     chosen = [row for row, kept in zip(rows, is_chosen.tolist(), strict=True) if kept]
     if not chosen:
         raise InvalidInputError(f"--only is {only}, but none of the {number(len(rows))} rows is predicted as this class.")

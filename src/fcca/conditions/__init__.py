@@ -1,7 +1,7 @@
 """Conditions such as ``age > 30``: text, JSON and binary columns."""
 
 from fcca.conditions._binarize import binarized
-from fcca.conditions._document import JSON_FORMAT, LARGEST, read_document, written_document
+from fcca.conditions._document import JSON_FORMAT, LARGEST, facts_of_cut, read_document, written_document
 from fcca.conditions._merging import leaders
 from fcca.conditions._phrases import (
     KINDS,
@@ -11,6 +11,7 @@ from fcca.conditions._phrases import (
     condition_in_words,
     label_in_words,
     negation_in_words,
+    or_special_in_words,
     smaller_side,
 )
 from fcca.conditions._sorting import has_number, sorted_conditions
@@ -25,10 +26,12 @@ __all__ = [
     "codes_of",
     "common_columns",
     "condition_in_words",
+    "facts_of_cut",
     "has_number",
     "label_in_words",
     "leaders",
     "negation_in_words",
+    "or_special_in_words",
     "read_document",
     "smaller_side",
     "sorted_conditions",

@@ -8,7 +8,7 @@ Version 2 adds conditions ``x in {…}`` and ``x is missing``, and the categorie
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -37,6 +37,7 @@ def written_document(
     labels: Sequence[Sequence[Any] | None],
     columns: Columns | None,
     zero_one: Container[int],
+    special: Mapping[int, Sequence[float]],
 ) -> str:
     """Return the JSON document of a threshold table.
 
@@ -52,6 +53,8 @@ def written_document(
         Categories and missing values of the columns; None for plain numbers.
     zero_one : container of int
         Positions of the columns of zeros and ones.
+    special : mapping of int to sequence of float
+        Special values that training rows have, by column.
     """
     kinds = set(arrays["kind"])
     oldest = PLAIN_VERSION if columns is None else SETS_VERSION
@@ -64,7 +67,7 @@ def written_document(
     if columns is not None:
         document["columns"] = [_written_column(column) for column in columns.columns]
     document["conditions"] = [
-        _written_condition(*entry) | ({"zero_one": True} if entry[0] == "cut" and entry[1] in zero_one else {})
+        _written_condition(*entry) | (facts_of_cut(entry[1], zero_one, special) if entry[0] == "cut" else {})
         for entry in entries
     ]
     try:
@@ -101,6 +104,12 @@ def _written_condition(
     if kind == "set":
         written |= {"categories": [_written_label(label) for label in labels or ()]}
     return written | {"count": count}
+
+
+def facts_of_cut(feature: int, zero_one: Container[int], special: Mapping[int, Sequence[float]]) -> dict[str, Any]:
+    """Return the entries of a cut that describe its column: ``zero_one`` and ``special``, where they apply."""
+    found: dict[str, Any] = {"zero_one": True} if feature in zero_one else {}
+    return found | ({"special": list(special[feature])} if feature in special else {})
 
 
 def _written_column(column: Column) -> dict[str, Any]:
@@ -160,7 +169,7 @@ def read_document(text: Any) -> tuple[Any, ...]:
         np.array([kind for kind, _, _ in conditions], dtype="U7"),
         tuple(labels for _, _, labels in conditions),
         columns,
-        TABLE.zero_one(document["conditions"], numbers[0].astype(np.int32).tolist()),
+        *TABLE.facts_of_cuts(document["conditions"], numbers[0].astype(np.int32).tolist()),
     )
 
 

@@ -44,6 +44,12 @@ def condition_in_words(name: str, kind: str, threshold: float, labels: Sequence[
     return _in_words(name, kind, threshold, labels, (">", "=", "in", "is missing", "is"))
 
 
+def or_special_in_words(values: Iterable[float]) -> str:
+    """Return what follows the text of a cut if special values are on its side, such as `` or is -9``."""
+    texts = [plain(value) for value in values]
+    return f" or is {' or '.join(texts)}" if texts else ""
+
+
 def negation_in_words(
     name: str, kind: str, threshold: float, labels: Sequence[Any] | None, *, may_be_missing: bool = False
 ) -> str:

@@ -35,6 +35,8 @@ class TableStatistics:
     is_binary : ndarray of shape (n_features,)
         Mask of the columns that contain only 0 and 1. The mask is computed only if there are constraints. Otherwise it is
         True everywhere.
+    special : dict of int to tuple of float
+        The special values that rows have in each column.
     n_rows : int
         Number of training rows.
     classes : ndarray
@@ -48,6 +50,7 @@ class TableStatistics:
     observations: Observations
     has_missing: Bools
     is_binary: Bools
+    special: Mapping[int, tuple[float, ...]]
     n_rows: int
     classes: Labels
     all_classes: Labels
@@ -58,6 +61,10 @@ class TableStatistics:
             self.observations + other.observations,
             self.has_missing | other.has_missing,
             self.is_binary & other.is_binary,
+            {
+                j: tuple(sorted({*self.special.get(j, ()), *other.special.get(j, ())}))
+                for j in sorted({*self.special, *other.special})
+            },
             self.n_rows + other.n_rows,
             _union(self.classes, other.classes),
             _union(self.all_classes, other.all_classes),

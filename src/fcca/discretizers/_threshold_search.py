@@ -111,6 +111,7 @@ class ThresholdSearch:
         self.stand_ins: StandIns | None = None
         self.has_missing: Bools = np.zeros(len(self.names), dtype=bool)
         self.is_binary: Bools = np.ones(len(self.names), dtype=bool)
+        self.special: Mapping[int, tuple[float, ...]] = {}
         self._seconds = 0.0  # spent on searches
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> ThresholdSearch:
@@ -191,10 +192,14 @@ class ThresholdSearch:
             if self.parameters.constraints:
                 is_binary[:] = [np.isin(values[~np.isnan(values)], (0, 1)).all() for values in ordinary.T]
         classes: Labels = np.empty(0) if y is None else np.unique(y)
+        special = {
+            j: tuple(value for value in values.tolist() if (X[:, j] == value).any()) for j, values in engine.special.items()
+        }
+        special = {j: found for j, found in special.items() if found}
         values = None
         if self._needs_values(one_pass):
             values = ValueCounts.of(without_special(X, engine.special), engine.is_number, weight)
-        return TableStatistics(engine.observations(), has_missing, is_binary, len(X), classes, classes, values)
+        return TableStatistics(engine.observations(), has_missing, is_binary, special, len(X), classes, classes, values)
 
     def _needs_values(self, one_pass: bool) -> bool:
         problem = self.engine.problem
@@ -221,6 +226,7 @@ class ThresholdSearch:
         other.engine = self.engine.knowing(statistics.observations, medians, rows)
         other.in_memory = rows is not None
         other.has_missing, other.is_binary = statistics.has_missing, statistics.is_binary
+        other.special = statistics.special
         other.columns = columns_for(self.engine.model, statistics.has_missing.tolist())
         given = self.parameters
         other.rules = check_rules(given.constraints or ())
@@ -490,11 +496,11 @@ class ThresholdSearch:
         position : ndarray of int
             For each condition in ``merged``, its position in the new table.
         """
-        table = merged
+        table = merged.with_special(self.special)
         if self.engine.has_cuts:
-            table = values_around(self.engine.cells, self.engine.native_cuts, merged)
+            table = values_around(self.engine.cells, self.engine.native_cuts, table)
         elif around is not None:
-            table = values_around(around, around.cuts, merged)
+            table = values_around(around, around.cuts, table)
         if self.parameters.round_thresholds and (self.engine.has_cuts or around is not None):
             return table.rounded((self.engine.cells if around is None else around).zero_one)
         return table, np.arange(len(table))

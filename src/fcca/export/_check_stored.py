@@ -307,7 +307,7 @@ def _same_nodes(own: TreeStructure, other: TreeStructure) -> bool:
     same = all(np.array_equal(getattr(own, name), getattr(other, name), equal_nan=True) for name in arrays)
     same = same and own.categories == other.categories and own.asks_missing == other.asks_missing
     same = same and own.missing_right == other.missing_right
-    return same and (own.asks_special, own.asks_one) == (other.asks_special, other.asks_one)
+    return same and (own.asks_special, own.asks_one, own.special) == (other.asks_special, other.asks_one, other.special)
 
 
 def _frame(path: Any) -> pd.DataFrame:

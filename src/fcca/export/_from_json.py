@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -79,6 +80,7 @@ def tree_in(document: Any) -> DistilledTree:
     table = None if version == WITHOUT_THRESHOLDS else _thresholds(given, conditions, columns, takes_missing)
     kinds = [one.kind for one in conditions] if table is None else table.kinds_in_words.tolist()
     structure = _structure(TREE.entry(document, "nodes", list), conditions, kinds, len(classes))
+    structure = structure if table is None else replace(structure, special=dict(table.special))
     stated = TREE.entry(document, "certificate", dict)
     if version == WITHOUT_THRESHOLDS:  # these documents may have no depth
         stated = {"max_depth": None} | stated | FIRST_TREES
@@ -171,7 +173,7 @@ def _thresholds(given: Sequence[Any], conditions: list[Condition], columns: Colu
     feature = np.array([one.column for one in conditions], dtype=np.int32)
     kinds = np.array([one.kind for one in conditions], dtype="U7")
     known = columns if takes_missing else None
-    zero_one = TREE.zero_one(given, feature.tolist())
+    zero_one, special = TREE.facts_of_cuts(given, feature.tolist())
     try:
         return ThresholdTable(
             columns.names,
@@ -182,6 +184,7 @@ def _thresholds(given: Sequence[Any], conditions: list[Condition], columns: Colu
             labels=tuple(labels),
             columns=known,
             zero_one=zero_one,
+            special=special,
         )
     except InvalidInputError as error:
         raise TREE.damaged(str(error).rstrip(".")) from error
@@ -246,8 +249,8 @@ def _structure(
     sums = (weight,) if soft is None else (weight, soft)
     if not all(np.allclose(each[inner], each[left[inner]] + each[right[inner]], rtol=SAME_WEIGHT, atol=0) for each in sums):
         raise TREE.damaged("the weights of two children do not sum to the weights of their node")
-    asks = (frozenset(nodes) for nodes in (special, one))
-    return TreeStructure(feature, threshold, left, right, weight, rows, sets, frozenset(missing), soft, *asks)
+    asks = frozenset(missing), soft, frozenset(special), frozenset(one)
+    return TreeStructure(feature, threshold, left, right, weight, rows, sets, *asks)
 
 
 def _weights(entry: Any, name: str, n_classes: int, node: int) -> list[float]:

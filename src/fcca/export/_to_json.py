@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+from fcca.conditions import facts_of_cut
 from fcca.exceptions import InvalidInputError
 from fcca.export._distilled_tree import Condition, DistilledTree, as_distilled, conditions_in
 from fcca.export._provenance import Part, Provenance
@@ -167,7 +168,7 @@ def _of_thresholds(tree: DistilledTree, table: ThresholdTable) -> tuple[list[dic
         if one.kind == "cut":
             numbers = {name: float(getattr(table, name)[at]) for name in ("cut", "below", "above")}
             condition |= {name: None if math.isnan(number) else number for name, number in numbers.items()}
-            condition |= {"zero_one": True} if one.column in table.zero_one else {}
+            condition |= facts_of_cut(one.column, table.zero_one, table.special)
         conditions.append(condition | {"count": float(table.count[at])})
     return conditions, positions_of_tests(tree, table)
 

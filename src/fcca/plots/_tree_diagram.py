@@ -20,7 +20,7 @@ from fcca.plots._style import GREY, INK, NARROW, NORMAL, POINTS, SMALL, TITLE, c
 from fcca.plots._tree_layout import BAR, LINE, PAD, SWATCH, Shape, TreeLayout, laid_out
 from fcca.tables import Columns
 from fcca.trees import OptimalTreeClassifier, TreeStructure, amount_in_words, compared_trees, objective_in_words
-from fcca.utils import proof_in_words
+from fcca.utils import plain, proof_in_words
 
 LEAST_TITLE = 400.0  # points: width of the title above a small tree
 GOOD_SCALE = 0.8  # at this scale and above, nothing is left out to enlarge the text
@@ -235,10 +235,13 @@ class TreeDisplay(Display):
         )
         middle = (bend + end) / 2 + 1
         self._text(ax, middle, y - 6, "yes" if holds else "no", size=SMALL, color=INK, align="center")
-        column = None if self.columns is None else self.columns[int(self.structure.feature[node])]
-        may_miss = column is not None and column.missing and node not in self.structure.asks_missing
-        if may_miss and not holds:
-            self._text(ax, middle, y + 7, "missing", size=6.5, color=GREY, align="center")
+        tree = self.structure
+        column = None if self.columns is None else self.columns[int(tree.feature[node])]
+        may_miss = column is not None and column.missing and node not in tree.asks_missing
+        also = [plain(value) for value in tree.special_values_on([*tree.path_to(node), (node, holds)], node)]
+        also += ["missing"] if may_miss and not holds else []
+        if also:
+            self._text(ax, middle, y + 7, ", ".join(also), size=6.5, color=GREY, align="center")
 
     def _swatch(self, ax: Any, left: float, middle: float, at: int, name: str) -> None:
         from matplotlib.patches import Rectangle

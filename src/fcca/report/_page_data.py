@@ -28,7 +28,7 @@ from fcca.report._report_input import Positions, PredictedRows, ReportInput, mod
 from fcca.report._sliders import Slider
 from fcca.selection import NUMBERS_OF_THRESHOLDS
 from fcca.thresholds import ThresholdTable
-from fcca.utils import printable
+from fcca.utils import plain, printable
 
 VERSION = 3
 Floats = NDArray[np.float64]
@@ -245,6 +245,7 @@ def _column(inputs: ReportInput, j: int) -> dict[str, Any]:
         "feature": j,
         "typical": numbers([inputs.typical[j]])[0],
         "special": numbers(inputs.special.get(j, ())),
+        "special_in_rows": [[value, plain(value)] for value in inputs.conditions.special.get(j, ())],
         "quartiles": numbers(np.quantile(present, (0.25, 0.5, 0.75))) if _is_skewed(inputs, j, present) else None,
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree._tree import Tree
 
-from fcca.conditions import condition_in_words, negation_in_words
+from fcca.conditions import condition_in_words, negation_in_words, or_special_in_words
 from fcca.exceptions import InvalidInputError
 from fcca.tables import Columns, SoftLabels
 from fcca.thresholds import ThresholdTable
@@ -52,6 +52,8 @@ class TreeStructure:
         Nodes that test ``x > 0.5`` in a column of zeros and ones. Texts call this test ``x = 1``.
     missing_right : frozenset of int
         Nodes that test ``x > threshold`` and send missing values to the right.
+    special : dict of int to tuple of float
+        The special values that training rows have in a column. Texts say on which side of a cut they are.
     soft_weight : ndarray of shape (n_nodes, n_classes) or None
         Like ``weight``, but computed from the soft labels that the tree learned. None if it learned labels.
     """
@@ -68,6 +70,7 @@ class TreeStructure:
     asks_special: frozenset[int] = frozenset()
     asks_one: frozenset[int] = frozenset()
     missing_right: frozenset[int] = frozenset()
+    special: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
 
     @classmethod
     def of_splits(
@@ -85,7 +88,7 @@ class TreeStructure:
         return cls(feature, threshold, left, right, weight, n_rows, asks_missing=asks_missing, missing_right=missing_right)
 
     def grown(self, X: Floats, labels: HardLabels, soft: SoftLabels | None = None) -> TreeStructure:
-        """Count the training rows in each node.
+        """Count the training rows in each node, and find the tests in columns of zeros and ones.
 
         Parameters
         ----------
@@ -98,7 +101,9 @@ class TreeStructure:
         """
         weight, n_rows = self.filled(X, labels)
         soft_weight = None if soft is None else self.filled(X, soft)[0]
-        return replace(self, weight=weight, n_rows=n_rows, soft_weight=soft_weight)
+        cuts = [(node, X[:, self.feature[node]]) for node in np.flatnonzero(self.threshold == 0.5).tolist()]
+        asks_one = frozenset(node for node, x in cuts if ((x == 0) | (x == 1) | np.isnan(x)).all())
+        return replace(self, weight=weight, n_rows=n_rows, soft_weight=soft_weight, asks_one=asks_one)
 
     def filled(self, X: Floats, labels: HardLabels | SoftLabels) -> tuple[Floats, NDArray[np.int64]]:
         """For each node, sum the class weights of the rows that reach it, and count these rows.
@@ -155,6 +160,7 @@ class TreeStructure:
             asks_missing=asks("missing"),
             asks_special=asks("special"),
             asks_one=asks("one"),
+            special=dict(table.special),
         )
 
     def kind_of(self, node: int) -> str:
@@ -241,8 +247,33 @@ class TreeStructure:
             node = parent
         return path[::-1]
 
+    def special_values_on(self, path: Sequence[tuple[int, bool]], node: int) -> list[float]:
+        """Return the special values of a node's column that take a path, if the node is a cut.
+
+        Parameters
+        ----------
+        path : sequence of (int, bool)
+            Nodes, and whether the path goes to their right child.
+        node : int
+        """
+        j = int(self.feature[node])
+        tests = [(other, right) for other, right in path if self.feature[other] == j]
+        if self.kind_of(node) != "cut":
+            return []
+        return [one for one in self.special.get(j, ()) if all(self._goes_right(at, one) == right for at, right in tests)]
+
+    def _goes_right(self, node: int, number: float) -> bool:
+        if node in self.asks_special:
+            return number == float(self.threshold[node])
+        return node not in self.asks_missing and number > float(self.threshold[node])
+
     def test_in_words(
-        self, node: int, goes_right: bool, feature_names: Sequence[str], columns: Columns | None = None
+        self,
+        node: int,
+        goes_right: bool,
+        feature_names: Sequence[str],
+        columns: Columns | None = None,
+        special: Sequence[float] = (),
     ) -> str:
         """Describe the rows that go to one side of an inner node, such as ``RM > 6.94``.
 
@@ -254,6 +285,8 @@ class TreeStructure:
         feature_names : sequence of str
         columns : Columns, optional
             Descriptions of the columns; None if all columns are numeric without missing values.
+        special : sequence of float, default=()
+            Special values on this side of a cut.
         """
         j = int(self.feature[node])
         codes = self.categories.get(node)
@@ -261,17 +294,17 @@ class TreeStructure:
         labels = None if codes is None or columns is None else [columns.label(j, code) for code in codes]
         threshold = float(self.threshold[node])
         missing = columns is not None and columns[j].missing and goes_right == (node in self.missing_right)
-        if goes_right:
-            text = condition_in_words(feature_names[j], kind, threshold, labels)
-            return text + OR_MISSING if missing else text
-        return negation_in_words(feature_names[j], kind, threshold, labels, may_be_missing=missing)
+        in_words = condition_in_words if goes_right else negation_in_words
+        text = in_words(feature_names[j], kind, threshold, labels) + or_special_in_words(special)
+        return text + OR_MISSING if missing and kind in ("cut", "one") else text
 
     def branches_in_words(
         self, feature_names: Sequence[str], columns: Columns | None = None
     ) -> list[tuple[str, str] | None]:
         """Describe the rows that go left and right at each node; None for a leaf.
 
-        If an earlier test on the path already excludes missing values in a column, the texts do not mention them.
+        If an earlier test on the path already excludes missing values in a column, the texts do not mention them. The same
+        holds for special values.
         """
         said: list[tuple[str, str] | None] = [None] * len(self.feature)
         pending = [(0, columns)]
@@ -279,7 +312,11 @@ class TreeStructure:
             node, known = pending.pop()
             if self.feature[node] < 0:
                 continue
-            left, right = (self.test_in_words(node, goes_right, feature_names, known) for goes_right in (False, True))
+            path = self.path_to(node)
+            left, right = (
+                self.test_in_words(node, side, feature_names, known, self.special_values_on([*path, (node, side)], node))
+                for side in (False, True)
+            )
             said[node] = (left, right)
             present = _without_gaps(known, int(self.feature[node]))
             missing_go_right = node in self.asks_missing or node in self.missing_right
@@ -315,13 +352,15 @@ class TreeStructure:
         columns : Columns or None
             Descriptions of the columns; None if all columns are numeric without missing values.
         """
-        is_present, is_missing, compared = set(), set(), set()
+        is_present, is_missing, compared, is_special = set(), set(), set(), set()
         implied = self._implied_cuts(path)
         for node, goes_right in path:
             j = int(self.feature[node])
             kind = self.kind_of(node)
             if kind == "cut" or (kind == "special" and goes_right):
                 compared.add(j)
+            if kind == "special" and goes_right:
+                is_special.add(j)
             if goes_right != (node in self.asks_missing or node in self.missing_right):
                 is_present.add(j)
             elif goes_right and node in self.asks_missing:
@@ -333,9 +372,11 @@ class TreeStructure:
         for node, goes_right in path:
             j, asks = int(self.feature[node]), node in self.asks_missing
             is_said = asks if j in is_missing else not (asks and j in compared)
-            if is_said and node not in implied:
-                texts.append(self.test_in_words(node, goes_right, feature_names, columns))
-        return [f"({text})" if text.endswith(OR_MISSING) and len(texts) > 1 else text for text in texts]
+            if is_said and node not in implied and not (j in is_special and self.kind_of(node) == "cut"):
+                special = self.special_values_on(path, node)
+                text = self.test_in_words(node, goes_right, feature_names, columns, special)
+                texts.append((text, bool(special) or text.endswith(OR_MISSING)))
+        return [f"({text})" if is_choice and len(texts) > 1 else text for text, is_choice in texts]
 
     def _implied_cuts(self, path: list[tuple[int, bool]]) -> set[int]:
         """Find the nodes on a path whose test follows from the test of another node.

@@ -240,8 +240,12 @@ class DocumentReader:
             raise self.damaged(f"the threshold of {where} does not lie between its values 'below' and 'above'")
         return threshold, cut, below, above
 
-    def zero_one(self, conditions: Sequence[Any], features: Sequence[int]) -> frozenset[int]:
-        """Return the columns of zeros and ones: those of conditions with the entry ``zero_one``.
+    def facts_of_cuts(
+        self, conditions: Sequence[Any], features: Sequence[int]
+    ) -> tuple[frozenset[int], dict[int, tuple[float, ...]]]:
+        """Return the columns of zeros and ones, and the special values of columns.
+
+        Cuts have them as entries ``zero_one`` and ``special``.
 
         Parameters
         ----------
@@ -254,7 +258,15 @@ class DocumentReader:
         for at in marked:
             if conditions[at].get("kind") != "cut" or self.cut(conditions[at], f"condition {at}")[::2] != (0.5, 0.0):
                 raise self.damaged(f"condition {at} is not the cut of a column of zeros and ones")
-        return frozenset(features[at] for at in marked)
+        special: dict[int, tuple[float, ...]] = {}
+        for at, entry in enumerate(conditions):
+            if "special" in entry:
+                where, values = f"condition {at}", tuple(self.numbers(entry, "special", f"condition {at}"))
+                if entry.get("kind") != "cut" or list(values) != sorted(set(values)) or not values:
+                    raise self.damaged(f"the special values of {where} are not those of a cut, in ascending order")
+                if special.setdefault(features[at], values) != values:
+                    raise self.damaged(f"the special values of {where} differ from those of another cut of its column")
+        return frozenset(features[at] for at in marked), special
 
 
 def is_label(given: Any) -> bool:

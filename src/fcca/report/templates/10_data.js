@@ -110,12 +110,24 @@ const fcca = (() => {
     }
     return implied;
   }
+  // The text of a step, in which a cut names the special values of its column that take the whole path.
+  function saidOnPath(tree, steps, step, mayMiss) {
+    const condition = data.conditions[tree.condition[step.node]], { column, kind } = condition, text = said(tree, step);
+    if (kind !== "cut") return { text, isChoice: text.endsWith(OR_MISSING) };
+    const tests = steps.map((each) => [data.conditions[tree.condition[each.node]], each.right]).filter(([each]) => each.column === column);
+    const special = data.columns[column].special_in_rows.filter(([value]) => tests.every(([each, right]) => holds(each, value) === right));
+    const isMissing = text.endsWith(OR_MISSING) && mayMiss;
+    const base = step.right ? condition.text : condition.negation.endsWith(OR_MISSING) ? condition.negation.slice(0, -OR_MISSING.length) : condition.negation;
+    const named = special.length ? ` or is ${special.map(([, named]) => named).join(" or ")}` : "";
+    return { text: `${base}${named}${isMissing ? OR_MISSING : ""}`, isChoice: special.length > 0 || isMissing };
+  }
   // A path as text, without redundant conditions.
   function sayPath(tree, steps) {
-    const implied = impliedBy(tree, steps), present = new Set(), missing = new Set(), compared = new Set();
+    const implied = impliedBy(tree, steps), present = new Set(), missing = new Set(), compared = new Set(), special = new Set();
     for (const step of steps) {
       const { column, kind } = data.conditions[tree.condition[step.node]];
       if (kind === "cut" || (kind === "special" && step.right)) compared.add(column);
+      if (kind === "special" && step.right) special.add(column);
       if (step.right !== (kind === "missing")) present.add(column);
       else if (step.right) missing.add(column);
     }
@@ -124,11 +136,11 @@ const fcca = (() => {
       const { column, kind } = data.conditions[tree.condition[step.node]];
       const asks = kind === "missing";
       if (implied.has(step.node) || (missing.has(column) ? !asks : asks && compared.has(column))) continue;
-      const text = said(tree, step);
-      words.push(text.endsWith(OR_MISSING) && present.has(column) ? text.slice(0, -OR_MISSING.length) : text);
+      if (kind === "cut" && special.has(column)) continue;
+      words.push(saidOnPath(tree, steps, step, !present.has(column)));
     }
     if (!words.length) return ["always"];
-    return words.map((text) => (text.endsWith(OR_MISSING) && words.length > 1 ? `(${text})` : text));
+    return words.map(({ text, isChoice }) => (isChoice && words.length > 1 ? `(${text})` : text));
   }
   // All leaves from left to right, with their paths.
   function leaves(tree, node = 0, steps = []) {

@@ -93,7 +93,7 @@ fcca.tree = (() => {
     const room = inside - pen.measureText(rows).width - 24;
     // The most frequent class, by colour and, if there is room, by name.
     const most = leaf ? (few ? "few rows" : part) : cut(`“${data.classes[code]}” ${part}`, room, "12px", `” ${part}`);
-    const shown = leaf || most.endsWith(part) ? most : part;
+    const shown = leaf || (most.endsWith(part) && !most.startsWith("“…")) ? most : part;
     group.append(svg("text", { class: few ? "few" : null, x: end, y: y + 18, "text-anchor": "end" }, shown));
     pen.font = `12px ${FAMILY}`;
     if (!leaf) group.append(...patch(code, end - pen.measureText(shown).width - 13, y + 9, 9));
@@ -102,10 +102,12 @@ fcca.tree = (() => {
     return group;
   }
 
-  // The label of a branch: yes or no, and whether missing values take it.
+  // The label of a branch: yes or no, and whether special and missing values take it.
   function branch(tree, link, full) {
-    if (link.right) return "yes";
-    return full.endsWith(" or missing") && data.conditions[tree.condition[link.node]].kind === "cut" ? "no, or missing" : "no";
+    const { kind, text, negation } = data.conditions[tree.condition[link.node]], missing = " or missing";
+    const base = link.right ? text : negation.endsWith(missing) ? negation.slice(0, -missing.length) : negation;
+    const more = kind === "cut" && full.startsWith(base) ? full.slice(base.length) : "";
+    return `${link.right ? "yes" : "no"}${more && ","}${more}`;
   }
 
   // A page may have several diagrams, each with its own key.
