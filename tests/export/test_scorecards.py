@@ -128,6 +128,11 @@ def damages():
     yield ("bins", 0, "coefficient"), [0.0], "must have a coefficient"
     yield ("bins", 0, "cuts"), [2.0, 1.0], "ascending order"
     yield ("bins", 0, "groups"), [[0]], "must hold each category"
+    yield ("bins", 0, "groups"), [[]], "must hold each category"
+    yield ("bins", -1, "groups"), [[0, 1, 2, 3, 4], []], "must hold each category"
+    yield ("bins", -1, "groups"), [], "must hold each category"
+    for pairs in ([[1.0, 2.0], [3.0]], [[1.0]] * 3, [], [[1.0, -2.0]]):
+        yield ("bins", 0, "weight"), pairs, "two weights of at least 0"
     yield ("columns",), [], "must have columns"
     yield ("version",), 2, "reads only version 1"
 
