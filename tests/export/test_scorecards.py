@@ -71,7 +71,7 @@ def test_a_scorecard_read_back_gives_the_same_scores(seed, parameters):
     assert read.score_points(rows).tolist() == card.score_points(rows).tolist()
     assert read.predict(rows).tolist() == card.predict(rows).tolist()
     pd.testing.assert_frame_equal(read.table, card.table_)
-    pd.testing.assert_frame_equal(read.reason_codes(rows), card.reason_codes(rows))
+    pd.testing.assert_frame_equal(read.reasons(rows), card.reasons(rows))
     assert scorecard_to_sql(read) == scorecard_to_sql(card)
     assert scorecard_to_python(read) == scorecard_to_python(card)
 
@@ -79,7 +79,7 @@ def test_a_scorecard_read_back_gives_the_same_scores(seed, parameters):
 def test_infinite_numbers_give_null():
     imported("sqlglot")
     card, _, _ = fitted(0)
-    used = next(name for name in card.get_feature_names_out() if name != "purpose")
+    used = next(name for name in card.scorecard_.features_used if name != "purpose")
     rows = hard_rows(card, 0, 3)
     rows[used] = [np.inf, -np.inf, 1.0]
     database = DuckDB()
