@@ -450,7 +450,7 @@ def test_the_note_says_which_rows_the_black_box_gets_other_values_for(later, not
     X_test["purpose"] = X_test["purpose"].astype(object)
     for at, what in enumerate(later):
         X_test.iloc[at, 0 if what == "miss" else 1] = np.nan if what == "miss" else what
-    replaced = classifier.discretizer_.stand_ins.replaced(classifier.discretizer_.encode(X_test))
+    replaced = classifier.discretizer_.stand_ins_.replaced(classifier.discretizer_.encode(X_test))
     assert replaced.any(axis=1).sum() == later.count("yacht")  # this black box takes missing numbers
     found = " ".join(documents(classifier, held_out=(X_test, y[:4]))[0]["notes"])
     assert f"An unknown category is in no set of categories.{note}" in found

@@ -291,7 +291,7 @@ def checked_input(
         held_out = _predicted(classifier, X_test, y_test, None)
         columns = all_conditions(classifier).columns or Columns.numbers(held_out.table.shape[1])
         unknown = columns.is_unknown(held_out.table).any(axis=1)
-        replaced = classifier.discretizer_.stand_ins.replaced(held_out.table).any(axis=1)
+        replaced = classifier.discretizer_.stand_ins_.replaced(held_out.table).any(axis=1)
         if unknown.any():
             notes = [_note_on_unknown(int(unknown.sum()), int((unknown & replaced).sum()))]
     found = ReportInput(

@@ -294,8 +294,8 @@ class FCCAScorecard(ScorecardAnswersMixin, ClassifierMixin, BaseEstimator):
             X = validate_data(self, X, dtype=np.float64, order="C", reset=False, ensure_all_finite="allow-nan")
         else:
             validate_data(self, X, skip_check_array=True, reset=False)  # compares the columns' names and number
-        handle_unknown = getattr(self.discretizer_, "handle_unknown", "warn")
-        return self.scorecard_.places(self.scorecard_.tested_columns.encode(X, handle_unknown=handle_unknown))
+        columns, handle_unknown = self.scorecard_.tested_columns, self.discretizer_.handle_unknown
+        return self.scorecard_.places(columns.encode(X, handle_unknown=handle_unknown))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
