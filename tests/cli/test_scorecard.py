@@ -1,6 +1,7 @@
 """``fcca scorecard``: its figures, its files, and errors before any work."""
 
 import json
+import re
 
 import duckdb
 import pandas as pd
@@ -42,6 +43,18 @@ def test_the_files_score_the_table_as_each_other(people_csv, out):
     assert found["fcca_score"].tolist() == expected
     assert pd.read_csv(out / "scorecard.csv")["points"].tolist() == card.table["points"].tolist()
     assert len(ScorecardDisplay.from_estimator(card).axes_) == 2
+
+
+@pytest.mark.parametrize(
+    ("names", "prefix"),
+    [(["fcca_score"], "fcca_1_"), (["Fcca_Probability", "fcca_1_score"], "fcca_2_"), (["probability"], "fcca_")],
+)
+def test_the_query_adds_columns_with_new_names(people_csv, out, names, prefix):
+    table = pd.read_csv(people_csv)
+    table.assign(**{name: range(len(table)) for name in names}).to_csv(people_csv, index=False)
+    result = run("scorecard", people_csv, "--label", "label", "--thresholds", 2, "--out", out)
+    assert result.exit_code == 0, result.stderr
+    assert re.findall('AS "(.*)"', (out / "scorecard.sql").read_text()) == [f"{prefix}score", f"{prefix}probability"]
 
 
 def test_json_has_the_figures_of_the_held_out_rows(people_csv, out):
