@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from export.sql_engines import DuckDB, SQLite
+from export.sql_engines import DuckDB, Postgres, SQLite
 from export.trees import as_dictionaries
 from fcca.exceptions import InvalidInputError
 from fcca.export import scorecard_from_json, scorecard_to_json, scorecard_to_python, scorecard_to_sql
@@ -25,7 +25,7 @@ def as_arrow(rows: pd.DataFrame) -> pa.Table:
     return pa.Table.from_pandas(rows.assign(purpose=rows["purpose"].astype(object)), preserve_index=False)
 
 
-@pytest.mark.parametrize("engine", [DuckDB, SQLite])
+@pytest.mark.parametrize("engine", [DuckDB, SQLite, Postgres])
 @pytest.mark.parametrize(("seed", "parameters"), CASES)
 def test_sql_gives_the_same_scores(seed, parameters, engine):
     imported("sqlglot")
