@@ -1,6 +1,8 @@
 """Exported scorecards give exactly the same scores as the scorecard."""
 
 import json
+import pickle
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,10 +11,14 @@ import pytest
 
 from export.sql_engines import DuckDB, Postgres, SQLite
 from export.trees import as_dictionaries
+from fcca import FCCAScorecard
 from fcca.exceptions import InvalidInputError
-from fcca.export import scorecard_from_json, scorecard_to_json, scorecard_to_python, scorecard_to_sql
+from fcca.export import load, save, scorecard_from_json, scorecard_to_json, scorecard_to_python, scorecard_to_sql
+from fcca.export._check_stored import check_stored
 from fcca.export._scorecard_to_sql import SCORECARD_ADDITIONS
 from fcca.export._sql_options import DIALECTS
+from fcca.models.files import damage_as_invalid_input
+from fcca.scorecard import Scorecard
 from real_data import imported
 from scorecard.cards import fitted, hard_rows
 
@@ -74,6 +80,44 @@ def test_a_scorecard_read_back_gives_the_same_scores(seed, parameters):
     pd.testing.assert_frame_equal(read.reasons(rows), card.reasons(rows))
     assert scorecard_to_sql(read) == scorecard_to_sql(card)
     assert scorecard_to_python(read) == scorecard_to_python(card)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".skops"])
+def test_a_saved_scorecard_gives_the_same_scores(suffix, tmp_path):
+    if suffix == ".skops":
+        imported("skops.io")
+    card, _, _ = fitted(0)
+    save(card, tmp_path / f"card{suffix}")
+    loaded, rows = load(tmp_path / f"card{suffix}"), hard_rows(card, 0)
+    assert type(loaded) is (Scorecard if suffix == ".json" else FCCAScorecard)
+    assert loaded.score_points(rows).tolist() == card.score_points(rows).tolist()
+    assert loaded.predict_proba(rows).tolist() == card.predict_proba(rows).tolist()
+    assert scorecard_to_json(loaded) == scorecard_to_json(card)
+    if suffix == ".skops":
+        pd.testing.assert_frame_equal(loaded.table_, card.table_)
+        assert loaded.trends_ == card.trends_
+        assert loaded.thresholds_ == card.thresholds_
+
+
+TAMPERED = {
+    "a bin too few": lambda card: vars(card.scorecard_.used[0]).update(coefficient=np.zeros(1)),
+    "a scale": lambda card: vars(card.scorecard_).update(pdo=-1.0),
+    "no scorecard": lambda card: vars(card).update(scorecard_=7),
+    "no thresholds": lambda card: vars(card).update(thresholds_=7),
+    "other classes": lambda card: vars(card).update(classes_=np.array(["a", "b"])),
+    "other columns": lambda card: vars(card).update(n_features_in_=7),
+    "other names": lambda card: vars(card).update(feature_names_in_=np.array(["a", "b", "c"], dtype=object)),
+    "unknown trends": lambda card: vars(card).update(trends_={"age": "up"}),
+}
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_a_tampered_scorecard_is_refused(name):
+    card = pickle.loads(pickle.dumps(fitted(0)[0]))
+    check_stored(card)
+    TAMPERED[name](card)
+    with pytest.raises(InvalidInputError), damage_as_invalid_input(Path("file"), "a file"):
+        check_stored(card)
 
 
 def test_infinite_numbers_give_null():

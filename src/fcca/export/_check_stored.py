@@ -19,8 +19,10 @@ from fcca.counterfactuals import STATUSES, Counterfactuals
 from fcca.discretizers import FCCADiscretizer, TargetThresholdTransformer, ThresholdTransformer
 from fcca.export._distilled_tree import Certificate, conditions_in
 from fcca.export._from_json import check_certificate
+from fcca.export._scorecard_to_json import scorecard_from_json, scorecard_to_json
 from fcca.models import check_supported
 from fcca.models.files import objects_in
+from fcca.scorecard import FCCAScorecard, Scorecard
 from fcca.selection import Selection
 from fcca.tables import Column, Columns, StandIns
 from fcca.thresholds import ThresholdTable
@@ -327,6 +329,24 @@ def _same_nodes(own: TreeStructure, other: TreeStructure) -> bool:
     return same and (own.asks_special, own.asks_one) == (other.asks_special, other.asks_one)
 
 
+def _check_scorecard(given: Scorecard) -> None:
+    text = scorecard_to_json(given)
+    _require(scorecard_to_json(scorecard_from_json(text)) == text, "an inconsistent scorecard")
+
+
+def _check_fitted_scorecard(given: FCCAScorecard) -> None:
+    if not hasattr(given, "scorecard_"):
+        return
+    card, discretizer = given.scorecard_, given.discretizer_
+    _require(isinstance(card, Scorecard), "a scorecard of a wrong kind")
+    _require(isinstance(given.thresholds_, ThresholdTable), "thresholds that are not a ThresholdTable")
+    _require(np.array_equal(given.classes_, card.classes_), "a scorecard with other classes")
+    _require(given.n_features_in_ == discretizer.n_features_in_ == len(card.columns), "a scorecard of other columns")
+    named = [list(getattr(one, "feature_names_in_", ())) for one in (given, discretizer, card)]
+    _require(named[0] == named[1] == named[2], "a scorecard with other names of columns")
+    _require(isinstance(given.trends_, dict) and set(given.trends_.values()) <= {"rising", "falling"}, "unknown trends")
+
+
 def _frame(path: Any) -> pd.DataFrame:
     """Convert the result of :func:`plain_path` back to a data frame."""
     _require(
@@ -356,4 +376,6 @@ CHECKS: dict[type, Callable[[Any], None]] = {
     OptimalTreeClassifier: _check_tree,
     ThresholdTransformer: _check_discretizer,
     FCCAClassifier: _check_classifier,
+    Scorecard: _check_scorecard,
+    FCCAScorecard: _check_fitted_scorecard,
 }

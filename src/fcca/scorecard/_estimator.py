@@ -195,7 +195,6 @@ class FCCAScorecard(ScorecardAnswersMixin, ClassifierMixin, BaseEstimator):
         self.classes_ = classes
         self.discretizer_ = discretizer
         self.thresholds_ = terms.table.select(found.slopes != 0)
-        self.intercept_ = found.intercept
         self.scorecard_ = Scorecard(
             columns=columns,
             classes=(first, second),
@@ -207,10 +206,29 @@ class FCCAScorecard(ScorecardAnswersMixin, ClassifierMixin, BaseEstimator):
             base_odds=float(self.base_odds),
             round_points=bool(self.round_points),
         )
-        self.table_: pd.DataFrame = self.scorecard_.table
-        self.base_points_ = self.scorecard_.base_points
-        self.n_bins_ = len(self.table_)
         return self
+
+    # --- what the scorecard holds --------------------------------------------------------------------------------------
+
+    @property
+    def table_(self) -> pd.DataFrame:
+        """The bins with training rows."""
+        return self.scorecard_.table
+
+    @property
+    def base_points_(self) -> float:
+        """Points of every row, before the points of its bins."""
+        return self.scorecard_.base_points
+
+    @property
+    def intercept_(self) -> float:
+        """Log-odds of the second class for a row with the mean of every column."""
+        return self.scorecard_.intercept
+
+    @property
+    def n_bins_(self) -> int:
+        """Number of bins with training rows."""
+        return len(self.scorecard_.table)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "scorecard_")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -53,6 +53,9 @@ class Scorecard(ScorecardAnswersMixin):
     base_score: float
     base_odds: float
     round_points: bool
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}  # without cached values
 
     # --- points --------------------------------------------------------------------------------------------------------
 
