@@ -94,10 +94,25 @@ def test_categories_and_missing_values_are_compared_too(tmp_path):
     result = benchmark(tmp_path / "t.csv", "--folds", 2, "--q", "0", "--out", tmp_path / "new/t.csv")
     assert result.exit_code == 0, result.stderr
     assert "1 held-out row has a category or a missing value" in result.stderr
+    assert "No condition holds for such a value." in result.stderr
     written = pd.read_csv(tmp_path / "new/t.csv")
     assert written["method"].tolist() == [*AGAINST, "FCCA Q=0", "GTRE", "CART"]
     assert (written["accuracy"] > 0.6).all()
     assert f"Written to {tmp_path / 'new/t.csv'}" in result.stdout
+
+
+def test_rows_with_unknown_values_count_in_the_accuracy(tmp_path):
+    X, y = pd.DataFrame({"a": np.tile([0.0, 1.0], 30), "kind": "u"}), np.tile(["no", "yes"], 30).astype(object)
+    X.loc[[7, 8], "kind"] = ["boat", "car"]  # unknown to the black box of the fold that holds them out
+    y[[7, 8]] = ["no", "yes"]  # and not like the other rows
+    X.assign(label=y).to_csv(tmp_path / "t.csv", index=False)
+    result = benchmark(tmp_path / "t.csv", "--folds", 2, "--q", "0", "--json", "--keep", "kind")
+    assert result.exit_code == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert "2 held-out rows have categories" in " ".join(document["notes"])
+    found = {line["method"]: line["accuracy"] for line in document["methods"]}
+    assert set(found) == {*AGAINST, "FCCA Q=0", "GTRE", "CART"}
+    assert [found[name] for name in ("black box", "FCCA Q=0", "GTRE", "CART")] == pytest.approx([58 / 60] * 4)
 
 
 @pytest.mark.parametrize("model", ["logistic", "hgb", "xgb"])

@@ -1,14 +1,17 @@
 """``fcca scorecard``: its figures, its files, and errors before any work."""
 
 import json
+import re
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pytest
 
 from command_line import check_refused, files_in, run
 from export.trees import as_dictionaries
-from fcca.export import scorecard_from_json
+from fcca import FCCAScorecard, MidpointDiscretizer
+from fcca.export import save, scorecard_from_json
 from fcca.plots import ScorecardDisplay
 from real_data import imported
 from special_tables import people
@@ -42,6 +45,37 @@ def test_the_files_score_the_table_as_each_other(people_csv, out):
     assert found["fcca_score"].tolist() == expected
     assert pd.read_csv(out / "scorecard.csv")["points"].tolist() == card.table["points"].tolist()
     assert len(ScorecardDisplay.from_estimator(card).axes_) == 2
+
+
+@pytest.mark.parametrize(
+    ("names", "prefix"),
+    [(["fcca_score"], "fcca_1_"), (["Fcca_Probability", "fcca_1_score"], "fcca_2_"), (["probability"], "fcca_")],
+)
+def test_the_query_adds_columns_with_new_names(people_csv, out, names, prefix):
+    table = pd.read_csv(people_csv)
+    table.assign(**{name: range(len(table)) for name in names}).to_csv(people_csv, index=False)
+    result = run("scorecard", people_csv, "--label", "label", "--thresholds", 2, "--out", out)
+    assert result.exit_code == 0, result.stderr
+    assert re.findall('AS "(.*)"', (out / "scorecard.sql").read_text()) == [f"{prefix}score", f"{prefix}probability"]
+
+
+@pytest.mark.parametrize("suffix", [".json", ".skops"])
+def test_a_scorecard_predicts_the_rows_of_a_table(suffix, people_csv, out, tmp_path):
+    X, y = people(missing=True)
+    card = FCCAScorecard(MidpointDiscretizer(max_thresholds=10)).fit(X, y)
+    model, written = tmp_path / f"card{suffix}", tmp_path / "scores.csv"
+    save(card, model)
+    result = run("predict", model, people_csv, "--class-names", "0=no,1=yes", "--out", written)
+    assert result.exit_code == 0, result.stderr
+    assert f"{card.n_bins_} bins of" in result.stdout
+    found = pd.read_csv(written)
+    assert found["score"].tolist() == card.score_points(X).tolist()
+    assert found["prediction"].tolist() == ["yes" if one else "no" for one in card.predict(X)]
+    np.testing.assert_allclose(found["probability_yes"], card.predict_proba(X)[:, 1], rtol=1e-12)
+    lines = json.loads(run("predict", model, people_csv, "--json").stdout)["predictions"]
+    assert [line["score"] for line in lines] == card.score_points(X).tolist()
+    check_refused(run("predict", model, people_csv, "--wanted", "1"), "is not a small tree, so there are no reasons")
+    check_refused(run("explain", model, people_csv), "Expected a tree or")
 
 
 def test_json_has_the_figures_of_the_held_out_rows(people_csv, out):

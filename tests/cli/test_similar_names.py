@@ -34,3 +34,9 @@ def test_the_similar_name_is_suggested(csv, tmp_path, what):
     assert result.exit_code == 2
     assert result.stdout == ""
     assert suggestion in " ".join(result.stderr.split())
+
+
+def test_a_file_inside_a_file_does_not_exist(csv):
+    result = run("distill", csv / "x.csv")
+    assert result.exit_code == 2
+    assert "There is no file" in result.stderr

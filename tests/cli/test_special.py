@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from command_line import check_refused, distill, explain
+from command_line import check_refused, distill, explain, run
+from fcca import FCCAClassifier, GTREDiscretizer
+from fcca.export import save
 from real_data import imported
 from special_tables import people
 
@@ -60,5 +62,13 @@ def test_wrong_values_are_refused(people_csv, out, given):
     check_refused(distill(people_csv, "--special", given, "--out", out), "--special")
 
 
-def test_unknown_columns_are_refused(people_csv, out):
-    check_refused(distill(people_csv, "--special", "income=-9", "--out", out), "income", "Expected one of")
+@pytest.mark.parametrize("command", ["distill", "scorecard", "explain"])
+def test_unknown_columns_are_refused(people_csv, out, tmp_path, command):
+    data = [people_csv]
+    if command == "explain":
+        tree = FCCAClassifier(GTREDiscretizer()).fit(*people())
+        save(tree, tmp_path / "tree.json")
+        data = [tmp_path / "tree.json", people_csv, "--label", "label"]
+    out = [] if command == "explain" else ["--out", out]
+    found = run(command, *data, "--special", "scor=-9", *out)
+    check_refused(found, "--special names the unknown column 'scor'", "Did you mean 'score'")

@@ -285,7 +285,7 @@ def test_pickles_are_refused_without_opening_them(dump, name, tmp_path):
         (b"[1]", "Unknown format"),
         (b'{"learner": {}}', "keys 'learner'.*--model-file"),
         (b"{}", "keys nothing"),
-        (b'{"format": ["fcca-tree"]}', "neither a tree nor a threshold table"),
+        (b'{"format": ["fcca-tree"]}', "neither a tree, a scorecard nor a threshold table"),
         (b'{"format": "fcca-tree"}', "version None"),
         (b'{"format": "fcca.thresholds"}', "version None"),
         (b"PK\x03\x04 and no more", "skops"),

@@ -22,6 +22,7 @@ from fcca.export import load, to_json
 from fcca.export._check_stored import check_stored
 from fcca.models.files import damage_as_invalid_input
 from fcca.selection import OptimalSelection
+from fcca.tables import StandIns
 from mixed_tables import loans
 from real_data import imported
 
@@ -215,6 +216,8 @@ DAMAGES = {
     "categories as a list": {"structure_.categories": []},
     "gaps as a list": {"structure_.asks_missing": []},
     "a tree that is no tree": {"structure_.left": lambda array: array[:-1]},
+    "columns of zeros and ones as a list": {"tree_.tree_.asks_one": [0]},
+    "a column of zeros and ones at no node": {"tree_.tree_.asks_one": frozenset({99})},
     "other classes": {"classes_": np.array([3, 4])},
     "classes of the tree": {"tree_.classes_": np.array([1])},
     "leaves": {"tree_.n_leaves_": 99},
@@ -265,6 +268,12 @@ DAMAGES = {
     "a mark": {"discretizer_.counterfactuals_.columns.1.missing": 7},
     "columns that are numbers": {"discretizer_.counterfactuals_.columns.columns": (1, 2, 3, 4)},
     "columns that know more": {"discretizer_.counterfactuals_.columns.answers": 7},
+    "rules of counterfactuals": {"discretizer_.counterfactuals_.rules": 7},
+    "rules that are numbers": {"discretizer_.counterfactuals_.rules": (7,)},
+    "no stand-ins": {"discretizer_.stand_ins_": 7},
+    "fewer stand-ins": {"discretizer_.stand_ins_": StandIns(np.zeros(1), np.zeros(1, dtype=bool), np.zeros(1, dtype=bool))},
+    "stand-ins for numbers": {"discretizer_.stand_ins_.is_category": lambda mask: ~mask},
+    "a stand-in that is no category": {"discretizer_.stand_ins_.values": put(1, 99.0)},
     "a rule": {"discretizer_.constraints.0.names": (7,)},
     "another model": {"discretizer_.estimator_": MidpointDiscretizer()},
     "a path": {"selection_path_": {"accuracy": ["high"]}},

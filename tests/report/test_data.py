@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import _safe_indexing
 
 from fcca import CounterfactualExplainer, FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
@@ -428,12 +429,32 @@ def test_held_out_rows_with_values_that_training_did_not_have_are_counted_and_sa
     n_odd = 2 if kind == "array" else 3
     data, _ = documents(classifier, held_out=(form(X_test), y_test))
     said = f"{n_odd} held-out rows have categories or missing values that no training row has in the same column."
+    said += " An unknown category is in no set of categories. The black box gets the training median or"
     assert said in " ".join(data["notes"])
     own = first_level(data)
     assert own["held_out"]["rows"] == 100
     assert own["held_out"]["accuracy"] == fidelity(classifier.predict(form(X_test)), y_test)
     assert own["held_out"]["fidelity"] == classifier.fidelity(form(X_test))
     assert data["black_box"]["held_out"] == fidelity(classifier.discretizer_.predict_target(form(X_test)), y_test)
+
+
+@pytest.mark.parametrize(
+    ("later", "note"), [(["miss"] * 4, ""), (["miss", "miss", "yacht", "car"], " In 1 of these rows, the")]
+)
+def test_the_note_says_which_rows_the_black_box_gets_other_values_for(later, note):
+    X, y = loans(200)
+    X = X[["income", "purpose"]].assign(income=X["income"].fillna(1.0), purpose=X["purpose"].fillna("car"))
+    black_box = HistGradientBoostingClassifier(max_iter=10, random_state=0)
+    classifier = FCCAClassifier(FCCADiscretizer(black_box)).fit(X, y)
+    X_test = X.head(4).copy()
+    X_test["purpose"] = X_test["purpose"].astype(object)
+    for at, what in enumerate(later):
+        X_test.iloc[at, 0 if what == "miss" else 1] = np.nan if what == "miss" else what
+    replaced = classifier.discretizer_.stand_ins_.replaced(classifier.discretizer_.encode(X_test))
+    assert replaced.any(axis=1).sum() == later.count("yacht")  # this black box takes missing numbers
+    found = " ".join(documents(classifier, held_out=(X_test, y[:4]))[0]["notes"])
+    assert f"An unknown category is in no set of categories.{note}" in found
+    assert ("black box gets" in found) == bool(note)
 
 
 def test_what_a_change_is_comes_from_the_classifiers_own_parameters():

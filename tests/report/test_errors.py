@@ -34,6 +34,18 @@ def test_leaves_count_the_held_out_rows_of_each_class():
         assert np.sum(level["judged"]) == len(test)
 
 
+@pytest.mark.parametrize("name", ["breast cancer", "three classes"])
+def test_a_held_out_label_that_no_training_row_has_is_a_class_of_the_page(name):
+    classifier, (X, y) = fitted(name)
+    later = np.append(np.asarray(y)[:9].astype(object), "new" if name == "breast cancer" else 99)
+    data, _ = read(report.page(classifier, X_test=X.iloc[:10], y_test=later, Q=[0.5]))
+    assert data["classes"] == sorted(map(str, {*np.asarray(y).tolist(), later[-1]}))
+    for level in levels_of(data):
+        judged = np.sum(level["judged"], axis=0)
+        assert judged.tolist() == [sum(str(label) == shown for label in later) for shown in data["classes"]]
+        assert level["held_out"]["accuracy"] <= 0.9
+
+
 def test_without_held_out_rows_leaves_count_training_rows():
     data, _ = read(report.page(fitted("breast cancer")[0], Q=[0.7]))
     assert all(level["judged"] is None for level in levels_of(data))

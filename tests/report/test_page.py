@@ -313,6 +313,20 @@ def test_what_cannot_be_used_is_refused_before_any_work(options, message, tmp_pa
     assert len(list(tmp_path.iterdir())) == 1
 
 
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"benin": "good"}, "class_names has a name for 'benin', which is not a class. Did you mean 'benign'?"),
+        ({"benign": "x", "malignant": "x"}, "class_names gives two classes the name 'x'"),
+        ({"benign": "malignant"}, "class_names gives two classes the name 'malignant'"),
+        (["good", "bad"], "class_names must be a mapping"),
+    ],
+)
+def test_names_of_unknown_classes_and_repeated_names_are_refused(names, message):
+    with pytest.raises(InvalidInputError, match=re.escape(message)):
+        report.page(fitted("breast cancer")[0], class_names=names)
+
+
 def test_levels_that_differ_by_rounding_are_one():
     data, _ = read(report.page(fitted("array")[0], Q=[0.1 + 0.2, 0.3, 0.5 + 1e-12]))
     assert [level["value"] for level in levels_of(data)] == sorted({0.3, 0.5, first_level(data)["value"]})

@@ -9,6 +9,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import LinearSVC
@@ -90,7 +91,7 @@ def test_new_values_are_predicted_with_one_warning():
 def test_unused_columns_may_hold_anything(data):
     X, y = data
     card = FCCAScorecard(FCCADiscretizer(), n_thresholds=1).fit(X.assign(kind="a").astype({"kind": "category"}), y)
-    (used,) = card.get_feature_names_out()
+    (used,) = card.scorecard_.features_used
     rows = X.assign(kind=3).drop(columns=used).map(lambda value: "text").assign(**{used: X[used]})
     assert len(card.predict(rows[[*X.columns, "kind"]])) == len(X)
 
@@ -113,6 +114,34 @@ def test_wrong_parameters_are_refused_before_any_work(parameters, message, monke
     X, y = random_table(0)
     with pytest.raises(ValueError, match=message):
         FCCAScorecard(**parameters).fit(X, y)
+
+
+def test_after_a_failed_fit_the_earlier_scorecard_is_complete():
+    card, X, y = fitted.__wrapped__(0)
+    before = card.decision_function(X)
+    labels = np.where(y == "yes", 1, 0)
+    with pytest.raises(InvalidInputError, match="monotonic names the unknown column"):
+        card.set_params(monotonic={"height": "rising"}).fit(X.assign(more=1), labels)
+    with pytest.raises(ValueError, match="The 'estimator' parameter"):
+        card.set_params(monotonic=None, discretizer=FCCADiscretizer("none")).fit(X.assign(more=1), labels)
+    assert card.classes_.tolist() == ["no", "yes"]
+    assert card.n_features_in_ == 3
+    np.testing.assert_array_equal(card.decision_function(X), before)
+    new = FCCAScorecard(monotonic={"height": "rising"})
+    with pytest.raises(InvalidInputError, match="monotonic names the unknown column"):
+        new.fit(X, y)
+    with pytest.raises(NotFittedError):
+        new.predict(X)
+
+
+def test_a_second_fit_without_names_forgets_the_names(data):
+    X, y = data
+    card = FCCAScorecard(MidpointDiscretizer(max_thresholds=5)).fit(X, y)
+    assert card.feature_names_in_.tolist() == card.scorecard_.feature_names_in_.tolist() == X.columns.tolist()
+    card.fit(X.to_numpy()[:, :3], y)
+    assert card.n_features_in_ == card.scorecard_.n_features_in_ == 3
+    assert not hasattr(card, "feature_names_in_")
+    assert not hasattr(card.scorecard_, "feature_names_in_")
 
 
 def test_three_classes_are_refused():

@@ -7,7 +7,10 @@ from scipy.special import expit
 
 from fcca import FCCAScorecard, MidpointDiscretizer
 from fcca.exceptions import InvalidInputError
-from fcca.scorecard._logistic import LogisticProblem, fit_lasso
+from fcca.scorecard._logistic import Coefficients
+from fcca.scorecard._terms import Terms
+from fcca.tables import Columns
+from fcca.thresholds import ThresholdTable
 from scorecard.cards import fitted, hard_rows, random_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::fcca.exceptions.UnknownValuesWarning")
@@ -89,37 +92,21 @@ def test_the_mean_prediction_is_the_event_rate():
         assert mean == pytest.approx(np.average(y == "yes", weights=weights), abs=1e-5)
 
 
-def test_the_regression_meets_the_conditions_of_an_optimum():
-    rng = np.random.default_rng(0)
-    Z, y = (rng.random((300, 6)) < 0.4).astype(float), (rng.random(300) < 0.3).astype(float)
-    y = np.where(Z[:, 0] == 1, 1 - y, y)
-    for high in (np.inf, 0.0):
-        problem = LogisticProblem(Z, y, y, np.ones(300), np.full(6, -np.inf), np.full(6, high))
-        found = fit_lasso(problem, 4.0, problem.start)
-        residual = expit(found.intercept + Z @ found.slopes) - y
-        gradient = Z.T @ residual
-        assert residual.sum() == pytest.approx(0, abs=1e-2)
-        free = found.slopes != 0
-        assert 0 < free.sum() < 6
-        np.testing.assert_allclose(gradient[free], -4.0 * np.sign(found.slopes[free]), atol=1e-2)
-        assert (gradient[~free] <= 4.0).all()
-        assert (gradient[~free] >= -4.0).all() or high == 0
-        assert (found.slopes <= high).all()
-
-
 def test_reasons_name_the_columns_that_lost_most_points():
     card, X, _ = fitted(7)
-    points, reasons = card.contributions(X), card.reason_codes(X, n=2)
+    points, reasons = card.contributions(X), card.reasons(X, n=2)
     best = {name: bins["points"].max() for name, bins in card.table_.groupby("column")}
     for row, mine in reasons.groupby("row"):
         lost = pd.Series(best) - points.loc[row]
-        assert mine["lost"].tolist() == sorted(lost[lost > 0], reverse=True)[:2]
-        assert all(lost[name] == value for name, value in zip(mine["column"], mine["lost"], strict=True))
-        assert mine["reason"].tolist() == list(range(1, len(mine) + 1))
-    against_mean = card.reason_codes(X, against="mean")
-    assert (against_mean["lost"] == -against_mean["points"]).all()
+        assert mine["drop"].tolist() == sorted(lost[lost > 0], reverse=True)[:2]
+        assert all(lost[name] == value for name, value in zip(mine["feature"], mine["drop"], strict=True))
+        assert mine["number"].tolist() == list(range(1, len(mine) + 1))
+    of_tree = ["row", "number", "feature", "condition", "drop"]
+    assert [name for name in reasons if name != "points"] == of_tree
+    against_mean = card.reasons(X, against="mean")
+    assert (against_mean["drop"] == -against_mean["points"]).all()
     with pytest.raises(InvalidInputError, match="against must be 'best' or 'mean', got 'worst'"):
-        card.reason_codes(X, against="worst")
+        card.reasons(X, against="worst")
 
 
 def test_a_table_without_information_gives_only_base_points():
@@ -128,4 +115,22 @@ def test_a_table_without_information_gives_only_base_points():
     assert len(card.table_) == 0
     assert card.predict_proba(X)[:, 1] == pytest.approx(0.5)
     assert (card.score_points(X) == card.base_points_).all()
-    assert len(card.reason_codes(X)) == 0
+    assert len(card.reasons(X)) == 0
+
+
+def test_a_declared_category_without_training_rows_has_no_points():
+    rng = np.random.default_rng(0)
+    kind = pd.Categorical(rng.choice(list("ab"), 300), categories=list("abc"))
+    X, y = pd.DataFrame({"kind": kind}), np.where((kind == "a") ^ (rng.random(300) < 0.2), 1, 0)
+    columns = Columns.of_table(X)
+    table = ThresholdTable.from_counts(
+        ["kind"], [0, 0], [np.nan, np.nan], [1.0, 1.0], kind=["set", "set"], labels=[["a"], ["c"]], columns=columns
+    )[0]
+    terms = Terms.of(table, columns.encode(X), np.ones(300), {})
+    slopes = np.array([2.0, 1.0])
+    (column,) = terms.columns(Coefficients(0.0, slopes), y.astype(float))
+    assert column.groups == ((0,), (1,), (2,))
+    a, b, c = (sum(slope for slope, codes in zip(slopes, table.codes, strict=True) if code in codes) for code in range(3))
+    mean = np.where(kind == "a", a, b).mean()
+    assert c != mean
+    np.testing.assert_allclose(column.coefficient, [a - mean, b - mean, 0, 0, 0])

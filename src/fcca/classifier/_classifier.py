@@ -429,7 +429,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         else:
             validate_data(self, X, skip_check_array=True, reset=False)  # compares the columns' names and number
         used = columns.for_prediction(asked[asked >= 0].tolist())
-        return used.encode(X, handle_unknown=getattr(self.discretizer_, "handle_unknown", "warn"))
+        return used.encode(X, handle_unknown=self.discretizer_.handle_unknown)
 
     def to_sklearn(self) -> DecisionTreeClassifier:
         """Convert the tree to a fitted DecisionTreeClassifier, for example for ``plot_tree``.

@@ -41,8 +41,8 @@ from fcca.cli._read_table import Dataset
 from fcca.discretizers import FCCADiscretizer, GTREDiscretizer
 from fcca.exceptions import FCCAError, InvalidInputError, UnsupportedModelError
 from fcca.metrics import fidelity
-from fcca.models import prepared, read_model
-from fcca.tables import Columns, heaviest_label, known_rows
+from fcca.models import as_fitted_on, prepared, read_model
+from fcca.tables import Columns, StandIns, heaviest_label
 from fcca.trees import OptimalTreeClassifier, TreeStructure
 from fcca.utils import AtomicOutputs, progress_bar, step
 
@@ -69,6 +69,7 @@ class BenchmarkFold:
     y: Labels
     X_test: pd.DataFrame
     y_test: Labels
+    n_unknown: int  # held-out rows with values that no training row has in the same column
     black_box: Any
     predictions: Labels  # of the black box, on the held-out rows
     seconds: float  # for fitting the black box
@@ -180,8 +181,8 @@ def run_benchmark(data: Dataset, settings: Benchmark) -> BenchmarkResult:
     n_steps = 1 + len(methods)  # of a fold: the black box and the methods
     with collected_notes() as notes, progress_bar("Folds and methods", settings.folds * n_steps) as progress:
         for at, (train, test) in enumerate(splits):
-            fold, n_left_out = _fold(data, train, test, settings)
-            model, n_unknown = described(fold.black_box), n_unknown + n_left_out
+            fold = _fold(data, train, test, settings)
+            model, n_unknown = described(fold.black_box), n_unknown + fold.n_unknown
             lines += _references(fold)
             for done, name in enumerate(methods, at * n_steps + 1):
                 if progress is not None:
@@ -200,8 +201,7 @@ def run_benchmark(data: Dataset, settings: Benchmark) -> BenchmarkResult:
         notes.append(
             f"{n_unknown:,} held-out "
             f"{'rows have categories or missing values' if several else 'row has a category or a missing value'} that no "
-            "training row of the fold has in the same column. "
-            f"{'They are' if several else 'It is'} left out for all methods."
+            "training row of the fold has in the same column. No condition holds for such a value."
         )
     return BenchmarkResult(data, settings, model, lines, missing, perf_counter() - began, (*data.notes, *notes))
 
@@ -216,28 +216,28 @@ def _check_folds(data: Dataset, folds: int) -> None:
         )
 
 
-def _fold(
-    data: Dataset, train: NDArray[np.int64], test: NDArray[np.int64], settings: Benchmark
-) -> tuple[BenchmarkFold, int]:
-    """Fit the black box of a fold, and leave out unpredictable held-out rows.
-
-    Such a row has an unknown category, or a missing value in a column whose training rows have none. Return the fold
-    and the number of rows that are left out.
-    """
+def _fold(data: Dataset, train: NDArray[np.int64], test: NDArray[np.int64], settings: Benchmark) -> BenchmarkFold:
+    """Fit the black box of a fold, and predict the held-out rows."""
     X, y = training_table(data.X.iloc[train]), data.y[train]
-    known = known_rows(Columns.of_table(X), data.X.iloc[test])
-    if not known.any():
-        raise InvalidInputError(
-            "All held-out rows of a fold have categories or missing values that no training row of the fold has in the same "
-            "column. Use fewer --folds."
-        )
-    X_test, y_test = data.X.iloc[test[known]], data.y[test[known]]
+    X_test, y_test = data.X.iloc[test], data.y[test]
+    columns = Columns.of_table(X)
+    n_unknown = int(columns.is_unknown(columns.encode(X_test, handle_unknown="ignore")).any(axis=1).sum())
     with step("The black box"):
         began = perf_counter()
         black_box = target_model(settings.model, settings.random_state, X).fit(X, y)
         seconds = perf_counter() - began
-    predictions = np.asarray(black_box.predict(X_test)).ravel()
-    return BenchmarkFold(X, y, X_test, y_test, black_box, predictions, seconds), int((~known).sum())
+    return BenchmarkFold(X, y, X_test, y_test, n_unknown, black_box, _predicted(black_box, X, X_test), seconds)
+
+
+def _predicted(classifier: Any, X: pd.DataFrame, X_test: pd.DataFrame) -> Labels:
+    """Predict held-out rows, after replacing the values that the classifier cannot take.
+
+    ``X`` are the rows that the classifier was fitted on.
+    """
+    columns = Columns.of_table(X)
+    stand_ins = StandIns.of(columns.encode(X), read_model(classifier).columns)
+    given = as_fitted_on(classifier, stand_ins.fill(columns.encode(X_test, handle_unknown="ignore")), columns=columns)
+    return np.asarray(classifier.predict(given)).ravel()
 
 
 # --- methods ------------------------------------------------------------------------------------------------------------
@@ -283,7 +283,9 @@ def _fcca(fold: BenchmarkFold, settings: Benchmark) -> Iterator[Line]:
     """
     began = perf_counter()
     black_box = FrozenEstimator(fold.black_box)
-    discretizer = FCCADiscretizer(black_box, time_limit=settings.time_limit, n_jobs=settings.jobs).fit(fold.X, fold.y)
+    discretizer = FCCADiscretizer(
+        black_box, time_limit=settings.time_limit, n_jobs=settings.jobs, handle_unknown="ignore"
+    ).fit(fold.X, fold.y)
     seconds = perf_counter() - began
     for Q in chosen_levels("--q", settings.q):
         yield _with_best_tree(f"FCCA Q={Q:g}", discretizer.set_granularity(Q), fold, settings, seconds, Q=Q)
@@ -297,7 +299,9 @@ def _gtre(fold: BenchmarkFold, settings: Benchmark) -> Iterator[Line]:
             "categorical columns of this table. To include GTRE, use another --model."
         )
     began = perf_counter()
-    discretizer = GTREDiscretizer(FrozenEstimator(fold.black_box), random_state=settings.random_state).fit(fold.X, fold.y)
+    discretizer = GTREDiscretizer(
+        FrozenEstimator(fold.black_box), random_state=settings.random_state, handle_unknown="ignore"
+    ).fit(fold.X, fold.y)
     yield _with_best_tree("GTRE", discretizer, fold, settings, perf_counter() - began)
 
 
@@ -309,8 +313,7 @@ def _cart(fold: BenchmarkFold, settings: Benchmark) -> Iterator[Line]:
     model: Any = read_model(fitted)
     feature = model.feature
     n_columns, n_leaves = len(np.unique(feature[feature >= 0])), int((feature < 0).sum())
-    predicted = np.asarray(fitted.predict(fold.X_test)).ravel()
-    yield fold.line("CART", predicted, columns=n_columns, leaves=n_leaves, seconds=seconds)
+    yield fold.line("CART", _predicted(fitted, fold.X, fold.X_test), columns=n_columns, leaves=n_leaves, seconds=seconds)
 
 
 METHOD: dict[str, Callable[[BenchmarkFold, Benchmark], Iterator[Line]]] = {"fcca": _fcca, "gtre": _gtre, "cart": _cart}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -68,9 +68,9 @@ def check_file(path: Path, expected: str) -> None:
     ``expected`` describes the file in the error message.
     """
     if not path.exists():
-        others = (
-            [other.name for other in path.parent.iterdir() if other.is_file()] if os.access(path.parent, os.R_OK) else []
-        )
+        folder = path.parent
+        is_listed = folder.is_dir() and os.access(folder, os.R_OK)
+        others = [other.name for other in folder.iterdir() if other.is_file()] if is_listed else []
         hint = close_to(path.name, others) if similar(path.name, others) else f"The current directory is {Path.cwd()}."
         raise InvalidInputError(f"There is no file {path}. {hint}")
     if not path.is_file():
@@ -200,6 +200,16 @@ def special_values_of(text: str) -> set[float] | dict[str, set[float]]:
             latest = by_name.setdefault(name.strip(), set())
         latest.add(float(value))
     return by_name or everywhere
+
+
+def check_special_columns(special: Any, names: Sequence[str]) -> None:
+    """Check that the columns that ``--special`` names exist in a table.
+
+    ``special`` is the result of :func:`special_values_of`, or None. ``names`` are the columns of the table.
+    """
+    unknown = [name for name in special if name not in names] if isinstance(special, dict) else []
+    if unknown:
+        raise InvalidInputError(f"--special names the unknown column {unknown[0]!r}. {close_to(unknown[0], names)}")
 
 
 def class_weights(option: str, text: str) -> str | dict[str, float]:

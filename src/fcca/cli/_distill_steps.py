@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 
 from fcca.classifier import TREES, FCCAClassifier
 from fcca.cli._black_box import BlackBox, Rules, check_rules, decided, fitted_black_box
-from fcca.cli._checks import class_weights, margin_of
+from fcca.cli._checks import check_special_columns, class_weights, margin_of
 from fcca.cli._class_names import ClassNames
 from fcca.cli._distillation_result import Distillation, Scores
 from fcca.cli._models import known_columns, model_from_file
@@ -114,10 +114,7 @@ def _loaded(source: Source, settings: DistillSettings) -> Any:
 
 def _check_scale(source: Source, settings: DistillSettings) -> None:
     """Check that the columns that ``--scale`` and ``--special`` name exist in the table."""
-    special = settings.distances().get("special_values")
-    unknown = [name for name in special if name not in source.names] if isinstance(special, dict) else []
-    if unknown:
-        raise InvalidInputError(f"--special names the unknown column {unknown[0]!r}. {close_to(unknown[0], source.names)}")
+    check_special_columns(settings.distances().get("special_values"), source.names)
     units = settings.distances().get("scale", "range")
     unknown = [] if isinstance(units, str) else [name for name in units if name not in source.names]
     if unknown:

@@ -86,7 +86,7 @@ class RowsInMemory:
     labels: Labels
     categorical: tuple[str, ...]  # columns of --categorical
     training_rows: RowNumbers  # positions in the file
-    test: tuple[pd.DataFrame, NDArray[np.generic]] | None  # held-out rows without unknown categories
+    test: tuple[pd.DataFrame, NDArray[np.generic]] | None  # held-out rows
 
 
 @dataclass(frozen=True)

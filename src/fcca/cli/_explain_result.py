@@ -17,7 +17,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from fcca.cli._checks import chosen_rows, margin_of
+from fcca.cli._checks import check_special_columns, chosen_rows, margin_of
 from fcca.cli._class_names import ClassNames
 from fcca.cli._column_types import one_type_per_column
 from fcca.cli._command import Result
@@ -199,6 +199,7 @@ def run_explain(settings: Explain) -> ExplainResult:
         reference = X
         if settings.reference is not None:
             reference, _ = read_features(settings.reference, settings.label, columns, has_label=False)
+    check_special_columns(settings.distances().get("special_values"), list(reference.columns))
     rows = _rows(settings.rows, len(X))
     with collected_notes() as notes:
         explainer = CounterfactualExplainer(

@@ -24,7 +24,7 @@ from fcca.cli._options import DEPTH, FOREST_DEPTH, MODEL_FILES, ROUNDS, TargetMo
 from fcca.cli._read_table import ModelColumns
 from fcca.discretizers import BLACK_BOX_DEPTH
 from fcca.exceptions import InvalidInputError
-from fcca.export import DistilledTree, holds_tree, load, size_in_words
+from fcca.export import DistilledTree, holds_predictor, load, size_in_words
 from fcca.models import (
     DecidedAt,
     LightGBMBooster,
@@ -35,11 +35,13 @@ from fcca.models import (
     read_model,
     unwrapped,
 )
+from fcca.scorecard import FCCAScorecard, Scorecard, as_scorecard
 from fcca.tables import Columns, PowerOfTwoScaler
 from fcca.trees import OptimalTreeClassifier, TreeStructure
 
 SMALLEST_RANGE = 1e-20
 SMALL_TREES = (DistilledTree, FCCAClassifier, OptimalTreeClassifier)
+SCORECARDS = (FCCAScorecard, Scorecard)
 
 # --- by name ------------------------------------------------------------------------------------------------------------
 
@@ -146,13 +148,25 @@ def tree_or_model_from_file(path: Path, *, trusted: bool) -> Any:
     trusted : bool
         As in :func:`model_from_file`.
     """
-    if not holds_tree(path):
+    found = predictor_from_file(path, trusted=trusted)
+    if isinstance(found, SCORECARDS):
+        raise InvalidInputError(f"{path} holds a {type(found).__name__}. Expected a tree or {MODEL_FILES}.")
+    return found
+
+
+def predictor_from_file(path: Path, *, trusted: bool) -> Any:
+    """Load a small tree, a scorecard or a fitted classifier from a file, and check that its type is supported.
+
+    The parameters are those of :func:`tree_or_model_from_file`.
+    """
+    if not holds_predictor(path):
         return model_from_file(path, trusted=trusted)
-    tree = load(path, trusted=trusted)
-    if not isinstance(tree, SMALL_TREES):
-        raise InvalidInputError(f"{path} holds a {type(tree).__name__}. Expected a tree or {MODEL_FILES}.")
-    read_model(tree)
-    return tree
+    found = load(path, trusted=trusted)
+    if not isinstance(found, (*SMALL_TREES, *SCORECARDS)):
+        raise InvalidInputError(f"{path} holds a {type(found).__name__}. Expected a tree, a scorecard or {MODEL_FILES}.")
+    if isinstance(found, SMALL_TREES):
+        read_model(found)
+    return found
 
 
 def structure_of(classifier: Any) -> TreeStructure | None:
@@ -166,10 +180,13 @@ def structure_of(classifier: Any) -> TreeStructure | None:
 
 def columns_of(classifier: Any, source: Path) -> ModelColumns:
     """Return the columns that a classifier from the file ``source`` was fitted on."""
-    names, model = getattr(classifier, "feature_names_in_", None), read_model(classifier)
-    return ModelColumns(
-        source.name, None if names is None else [str(name) for name in names], model.n_features, model.columns
-    )
+    names = getattr(classifier, "feature_names_in_", None)
+    known = None if names is None else [str(name) for name in names]
+    if isinstance(classifier, SCORECARDS):
+        columns = as_scorecard(classifier).tested_columns
+        return ModelColumns(source.name, known, len(columns), columns)
+    model = read_model(classifier)
+    return ModelColumns(source.name, known, model.n_features, model.columns)
 
 
 def known_columns(
@@ -224,10 +241,13 @@ def _name(classifier: Any) -> str:
 
 
 def _size(classifier: Any) -> str:
-    """Describe the number and depth of the trees of a model.
+    """Describe the number and depth of the trees of a model, or the number of bins of a scorecard.
 
-    The text is empty for models without trees.
+    The text is empty for other models.
     """
+    if isinstance(classifier, SCORECARDS):
+        card = as_scorecard(classifier)
+        return f"{len(card.table)} bins of {len(card.used)} columns"
     if (nodes := structure_of(classifier)) is not None:
         return size_in_words(nodes)
     model = read_model(classifier)

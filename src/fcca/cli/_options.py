@@ -151,6 +151,15 @@ TreeOrModel = Annotated[
     ),
     file_of(f"a tree (tree.json) or a fitted model: {MODEL_FILES}"),
 ]
+Predictor = Annotated[
+    Path,
+    argument(
+        metavar="MODEL",
+        help="A tree or a scorecard: tree.json or scorecard.json, written by fcca distill or fcca scorecard, or .skops, "
+        f"written by fcca.export.save. Or a fitted classifier: {MODEL_FILES}.",
+    ),
+    file_of(f"a tree (tree.json), a scorecard (scorecard.json) or a fitted model: {MODEL_FILES}"),
+]
 TrustModelFile = Annotated[bool, data_option("--trust-model-file", help=TRUSTED)]
 Label = Annotated[
     str | None,

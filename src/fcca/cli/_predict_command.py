@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Predict(Command):
-    """Predict the rows of a table, with reasons if the model is a small tree.
+    """Predict the rows of a table, with the reasons of a small tree or the scores of a scorecard.
 
     For every row, the predicted class and the class probabilities are given. For a small tree of fcca, the path of the
     row and the reasons are given, too. A reason is a condition on the path that lowered the probability of the wanted class.
-    Reasons are sorted by how much they lowered it.
+    Reasons are sorted by how much they lowered it. For a scorecard, the scores are given.
 
     [bold]Examples[/]
 
@@ -32,11 +32,14 @@ class Predict(Command):
     [dim]# all rows, written to a table[/]
     [cyan]fcca predict fcca-out/tree.json new.csv --wanted approved --out predictions.csv[/]
 
+    [dim]# the scores of fcca scorecard[/]
+    [cyan]fcca predict fcca-out/scorecard.json new.csv --out scores.csv[/]
+
     [dim]# the black box[/]
     [cyan]fcca predict loans.skops new.csv --json | jq .predictions[0][/]
     """
 
-    model_file: options.TreeOrModel
+    model_file: options.Predictor
     data: Annotated[
         Path,
         options.argument(metavar="DATA", help="Table with the columns of the model: .csv, .csv.gz or .parquet."),

@@ -17,12 +17,13 @@ from rich.text import Text
 from fcca.cli._class_names import ClassNames
 from fcca.cli._command import Result
 from fcca.cli._console_text import add_numbers, classes_in_words, number, panel, plain_table, printable, written_to
-from fcca.cli._models import columns_of, described, notes_on_labels, structure_of, tree_or_model_from_file
+from fcca.cli._models import SCORECARDS, columns_of, described, notes_on_labels, predictor_from_file, structure_of
 from fcca.cli._notes import collected_notes
 from fcca.cli._predict_command import Predict
 from fcca.cli._read_table import counts_of, read_features
 from fcca.exceptions import InvalidInputError
 from fcca.models import as_fitted_on, labelled, read_model
+from fcca.scorecard import as_scorecard
 from fcca.tables import Columns
 from fcca.trees import LeafReasons
 from fcca.utils import AtomicOutputs, step
@@ -32,7 +33,7 @@ ROWS_SHOWN = 10
 
 @dataclass(frozen=True)
 class PredictResult(Result):
-    """The result of ``fcca predict``: the predictions of all rows and, for a tree, their paths and reasons."""
+    """The result of ``fcca predict``: the predictions of all rows, with paths and reasons of a tree, or scores."""
 
     settings: Predict
     model: Any
@@ -41,6 +42,7 @@ class PredictResult(Result):
     predicted: NDArray[Any]
     probability: NDArray[np.float64] | None  # None for a model without predict_proba
     leaves: list[LeafReasons] | None  # the leaf of each row; None for a model that is not a small tree
+    score: NDArray[np.float64] | None  # None for a model that is not a scorecard
     notes: tuple[str, ...]
 
     def summary(self, written: Sequence[Path]) -> RenderableType:
@@ -69,6 +71,8 @@ class PredictResult(Result):
             shown = self._shown_classes()
             for name in ["P"] if shown is None else [f"P({printable(self.classes[k])})" for k in shown]:
                 table.add_column(Text(name), justify="right", overflow="fold")
+        if self.score is not None:
+            add_numbers(table, "score")
         if self.leaves is not None:
             table.add_column("path", overflow="fold")
             table.add_column("reasons", overflow="fold")
@@ -77,6 +81,8 @@ class PredictResult(Result):
             if self.probability is not None:
                 share = self.probability[i]
                 cells += [f"{x:.3f}" for x in ([share.max()] if shown is None else share[shown])]
+            if self.score is not None:
+                cells.append(f"{self.score[i]:.6g}")
             if self.leaves is not None:
                 leaf = self.leaves[i]
                 reasons = [f"{printable(reason.condition)} (−{reason.drop:.3f})" for reason in leaf.reasons]
@@ -98,6 +104,8 @@ class PredictResult(Result):
         for i, label in enumerate(self.predicted.tolist()):
             line: dict[str, Any] = {"row": i, "prediction": label}
             line["probabilities"] = None if self.probability is None else self.probability[i].tolist()
+            if self.score is not None:
+                line["score"] = float(self.score[i])
             if self.leaves is not None:
                 leaf = self.leaves[i]
                 line |= {
@@ -131,6 +139,8 @@ class PredictResult(Result):
         columns: dict[str, Any] = {"row": np.arange(len(self.predicted)), "prediction": self.predicted}
         if self.probability is not None:
             columns |= {f"probability_{label}": self.probability[:, k] for k, label in enumerate(self.classes.tolist())}
+        if self.score is not None:
+            columns["score"] = self.score
         if self.leaves is not None:
             columns["path"] = pd.array([" and ".join(leaf.path) for leaf in self.leaves], dtype="string")
             columns["wanted"] = [leaf.wanted for leaf in self.leaves]
@@ -145,7 +155,7 @@ def run_predict(settings: Predict) -> PredictResult:
     """Load the model, read the table, and predict its rows."""
     file = settings.model_file
     with step("Loading the model"):
-        model = tree_or_model_from_file(file, trusted=settings.trust_model_file)
+        model = predictor_from_file(file, trusted=settings.trust_model_file)
         columns = columns_of(model, file)
         names = ClassNames(settings.class_names, model.classes_.tolist(), "the model")
     is_tree = structure_of(model) is not None
@@ -159,6 +169,7 @@ def run_predict(settings: Predict) -> PredictResult:
         X, unused = read_features(settings.data, settings.label, columns, has_label=False)
     classes = np.array(names.all(model.classes_.tolist())) if names.by_label else model.classes_
     leaves: list[LeafReasons] | None = None
+    score: NDArray[np.float64] | None = None
     probability: NDArray[np.float64] | None
     with collected_notes() as notes:
         if is_tree:
@@ -169,11 +180,15 @@ def run_predict(settings: Predict) -> PredictResult:
             leaves = [known[leaf] for leaf in model.apply(X).tolist()]
             predicted = np.array([leaf.label for leaf in leaves], dtype=classes.dtype)
             probability = np.array([leaf.probability for leaf in leaves])
+        elif isinstance(model, SCORECARDS):
+            card = as_scorecard(model)
+            predicted, probability, score = card.predict(X), card.predict_proba(X), card.score_points(X)
         else:
             predicted, probability = _predicted(model, X)
+        if not is_tree:
             predicted = np.array(names.all(predicted.tolist()), dtype=classes.dtype)
     every_note = (*notes_on_labels(model, file), *unused, *notes)
-    return PredictResult(settings, model, X.shape, classes, predicted, probability, leaves, every_note)
+    return PredictResult(settings, model, X.shape, classes, predicted, probability, leaves, score, every_note)
 
 
 def _predicted(classifier: Any, X: pd.DataFrame) -> tuple[NDArray[Any], NDArray[np.float64] | None]:

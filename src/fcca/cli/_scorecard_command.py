@@ -41,8 +41,8 @@ class Scorecard(Command):
 
     The summary compares the scorecard on held-out rows with the black box and with logistic regression on all columns. These
     files are written: scorecard.json; scorecard.csv, the table of the bins; scorecard.sql, a query for DuckDB; and
-    scorecard.py, a Python module. The query adds the columns score and probability, with the prefix fcca_ if the
-    table has a column of that name. It requires sqlglot.
+    scorecard.py, a Python module. The query adds the columns score and probability. Their names begin with fcca_
+    if the table has such a column. The query requires sqlglot.
 
     [bold]Examples[/]
 

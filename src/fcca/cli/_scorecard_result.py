@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from fcca.cli._black_box import check_range, training_table
-from fcca.cli._checks import special_values_of
+from fcca.cli._checks import check_special_columns, special_values_of
 from fcca.cli._column_types import ColumnOptions, listed
 from fcca.cli._command import Result
 from fcca.cli._console_text import (
@@ -60,6 +61,7 @@ class ScorecardResult(Result):
     figures: dict[str, Figures]
     is_held_out: bool
     n_rows: int
+    prefix: str  # of the columns that the query adds
     notes: tuple[str, ...]
 
     def summary(self, written: Sequence[Path]) -> RenderableType:
@@ -116,16 +118,11 @@ class ScorecardResult(Result):
             "files": [str(path) for path in written],
         }
 
-    def _prefix(self) -> str:
-        """Return a prefix for the columns that the query adds; empty if the table has no such column."""
-        there = {name.lower() for name in self.scorecard.scorecard_.columns.names}
-        return "fcca_" if there.intersection(ADDED) else ""
-
     def write(self, outputs: AtomicOutputs) -> None:
         """Write the scorecard as JSON, CSV, SQL and Python."""
         texts = {
             SCORECARD_JSON: scorecard_to_json(self.scorecard),
-            SCORECARD_SQL: scorecard_to_sql(self.scorecard, add=ADDED, prefix=self._prefix()),
+            SCORECARD_SQL: scorecard_to_sql(self.scorecard, add=ADDED, prefix=self.prefix),
             SCORECARD_PYTHON: scorecard_to_python(self.scorecard),
             SCORECARD_CSV: self.scorecard.table_.to_csv(index=False, lineterminator="\n"),
         }
@@ -140,6 +137,7 @@ def scorecard_result(settings: Scorecard) -> ScorecardResult:
             "fcca scorecard writes SQL and requires sqlglot, which is not installed: pip install 'fcca[sql]'"
         )
     data = bundled_data() if settings.data is None else read_data(settings.data, settings.label, settings.categorical)
+    prefix = _free_prefix([data.label, *data.X.columns])
     data = data.guessed(ColumnOptions(settings.categorical, settings.drop, settings.keep))
     check_range(data.X)
     classes = list(data.class_counts())
@@ -153,6 +151,7 @@ def scorecard_result(settings: Scorecard) -> ScorecardResult:
     rows = np.sort(split.training_rows())
     X, y = training_table(data.X.iloc[rows]), data.y[rows]
     special = None if settings.special is None else special_values_of(settings.special)
+    check_special_columns(special, list(data.X.columns))
     black_box = target_model(settings.model_by_name, settings.random_state, X)
     scorecard = FCCAScorecard(
         FCCADiscretizer(black_box, special_values=special, n_jobs=settings.jobs),
@@ -167,7 +166,16 @@ def scorecard_result(settings: Scorecard) -> ScorecardResult:
         scorecard.fit(X, y)
         judged = np.sort(split.held_out_rows()) if settings.test_size else rows
         figures = _figures(scorecard, (X, y), (data.X.iloc[judged], data.y[judged]))
-    return ScorecardResult(data.facts(), scorecard, figures, bool(settings.test_size), len(judged), (*data.notes, *notes))
+    return ScorecardResult(
+        data.facts(), scorecard, figures, bool(settings.test_size), len(judged), prefix, (*data.notes, *notes)
+    )
+
+
+def _free_prefix(names: Sequence[str]) -> str:
+    """Return the first of ``""``, ``fcca_``, ``fcca_1_``, … with which no added column has one of these names."""
+    there = {name.lower() for name in names}
+    prefixes = chain(("", "fcca_"), (f"fcca_{k}_" for k in count(1)))
+    return next(prefix for prefix in prefixes if not there.intersection(prefix + name for name in ADDED))
 
 
 def _favourable(given: str | None, classes: Sequence[Any], label: str) -> Any:

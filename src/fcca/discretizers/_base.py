@@ -37,7 +37,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
     """
 
     selection: OptimalSelection | None
-    handle_unknown: str = "warn"  # for objects stored by earlier versions
+    handle_unknown: str
     thresholds_: ThresholdTable
     all_thresholds_: ThresholdTable
     selection_: Selection  # only if there is a selection
@@ -221,7 +221,7 @@ class TargetThresholdTransformer(ThresholdTransformer):
     """Base class of the discretizers that find thresholds in a classifier, ``estimator_``."""
 
     estimator_: Any
-    _stand_ins: StandIns
+    stand_ins_: StandIns
     _training_rows: EncodedRows | None  # only during fit_binary_rows
 
     def predict_target(self, X: Any) -> NDArray[np.generic]:
@@ -294,12 +294,7 @@ class TargetThresholdTransformer(ThresholdTransformer):
         ``X`` has the encoded training rows, ``columns`` are the columns of the black box, and ``special`` holds the special
         values by column.
         """
-        self._stand_ins = StandIns.of(without_special(X, special or {}), columns)
-
-    @property
-    def stand_ins(self) -> StandIns:
-        """Values that the black box gets instead of those that it cannot take."""
-        return self._stand_ins
+        self.stand_ins_ = StandIns.of(without_special(X, special or {}), columns)
 
     def as_black_box_takes(self, X: Floats) -> Any:
         """Convert encoded rows to a table for the black box, ``estimator_``.
@@ -316,9 +311,7 @@ class TargetThresholdTransformer(ThresholdTransformer):
         -------
         ndarray or DataFrame
         """
-        if hasattr(self, "_stand_ins"):  # not in objects stored by earlier versions
-            X = self._stand_ins.fill(X)
-        return as_fitted_on(self.estimator_, X, columns=self.all_thresholds_.columns)
+        return as_fitted_on(self.estimator_, self.stand_ins_.fill(X), columns=self.all_thresholds_.columns)
 
     def soft_labels(self, rows: EncodedRows) -> SoftLabels | None:
         """Compute the soft labels of rows: class probabilities of the black box times weights.

@@ -151,6 +151,8 @@ class FCCADiscretizer(PartialFitTransformer):
         The fitted classifier.
     classes_ : ndarray
         Classes of the classifier.
+    stand_ins_ : StandIns
+        What the black box gets instead of values that it cannot take: the training median or the most frequent category.
     constant_features_ : list of str
         Columns with only one value, which have no conditions.
     category_distance_ : float
@@ -317,7 +319,7 @@ class FCCADiscretizer(PartialFitTransformer):
         known = search.engine.model.columns or Columns.numbers(len(search.names), search.names)
         rows = known.encode(first, handle_unknown="ignore") if n_rows_of(first) else np.empty((0, len(known)))
         self._note_stand_ins(rows, search.engine.model.columns, search.engine.special)
-        search.stand_ins = self._stand_ins
+        search.stand_ins = self.stand_ins_
         del first, rows  # at most two chunks are in memory
         found = self._find_thresholds(chunks, search)
         self._keep(None)

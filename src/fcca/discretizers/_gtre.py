@@ -96,6 +96,8 @@ class GTREDiscretizer(TargetThresholdTransformer):
         The chosen conditions, with the proof. Only if there is a selection.
     estimator_ : classifier
         The reference ensemble, fitted on X.
+    stand_ins_ : StandIns
+        What the black box gets instead of values that it cannot take: the training median or the most frequent category.
     reference_score_ : float
         Weighted share of the training rows that an ensemble fitted on all binary columns predicts correctly.
     score_path_ : ndarray of shape (n_iterations + 1,)

@@ -30,7 +30,7 @@ from fcca.tables import check_column_names
 # Parameters that matter only after the search, or that do not change its result.
 FREE = frozenset({"Q", "max_thresholds", "n_jobs", "verbose", "selection", "time_limit", "time_limit_per_row"})
 # Attributes of an earlier fit.
-OF_ONE_FIT = ("counterfactuals_", "_crossing_points", "_first_crossing", "statuses_", "_partial_fit", "_stand_ins")
+OF_ONE_FIT = ("counterfactuals_", "_crossing_points", "_first_crossing", "statuses_", "_partial_fit", "stand_ins_")
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
         counts = counts if begun.counts is None else begun.counts + counts
         self._partial_fit = PartialFit(search, statistics, counts, begun.observed)
         self._accept(search, counts)
-        if not hasattr(self, "_stand_ins"):
+        if not hasattr(self, "stand_ins_"):
             self._note_stand_ins(rows.X, search.engine.model.columns, search.engine.special)
         if len(counts.table):
             merged, _ = search.merged(counts)

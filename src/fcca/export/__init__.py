@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # the types of these names; without a line here, a name has t
         Provenance,
         plain_parameter as plain_parameter,
     )
-    from fcca.export._save_and_load import holds_tree as holds_tree, load, save, trusted_types
+    from fcca.export._save_and_load import holds_predictor as holds_predictor, load, save, trusted_types
     from fcca.export._schemas import schema
     from fcca.export._scorecard_to_json import scorecard_from_json, scorecard_to_json
     from fcca.export._scorecard_to_python import scorecard_to_python
@@ -75,7 +75,7 @@ __all__ += [
 __getattr__, __dir__ = lazy_names(
     "fcca.export",
     {exporter.function: f"_to_{name}" for name, exporter in EXPORTERS.items()}
-    | dict.fromkeys(("holds_tree", "load", "save", "trusted_types"), "_save_and_load")
+    | dict.fromkeys(("holds_predictor", "load", "save", "trusted_types"), "_save_and_load")
     | dict.fromkeys(("TREE_VERSION", "WITHOUT_THRESHOLDS", "json_document"), "_to_json")
     | dict.fromkeys(("WITHOUT_EFFECT", "Part", "Provenance", "plain_parameter"), "_provenance")
     | dict.fromkeys(("TREE", "from_json"), "_from_json")

@@ -19,8 +19,10 @@ from fcca.counterfactuals import STATUSES, Counterfactuals
 from fcca.discretizers import FCCADiscretizer, TargetThresholdTransformer, ThresholdTransformer
 from fcca.export._distilled_tree import Certificate, conditions_in
 from fcca.export._from_json import check_certificate
+from fcca.export._scorecard_to_json import scorecard_from_json, scorecard_to_json
 from fcca.models import check_supported
 from fcca.models.files import objects_in
+from fcca.scorecard import FCCAScorecard, Scorecard
 from fcca.selection import Selection
 from fcca.tables import Column, Columns, StandIns
 from fcca.thresholds import ThresholdTable
@@ -131,6 +133,7 @@ def _check_structure(nodes: TreeStructure) -> None:
     _require(
         isinstance(nodes.asks_special, frozenset) and isinstance(nodes.missing_right, frozenset), "nodes of a wrong kind"
     )
+    _require(isinstance(nodes.asks_one, frozenset), "nodes of a wrong kind")
     special = [*nodes.categories, *nodes.asks_missing, *nodes.asks_special]
     _require(
         len(set(special)) == len(special) and set(special) <= set(inner.tolist()), "a condition that belongs to no node"
@@ -143,6 +146,8 @@ def _check_structure(nodes: TreeStructure) -> None:
     plain = np.setdiff1d(inner, [*nodes.categories, *nodes.asks_missing])
     _require(np.isfinite(nodes.threshold[plain.astype(np.int64)]).all(), "thresholds that are not finite")
     _require(nodes.missing_right <= set(plain.tolist()), "missing values at a node that does not compare")
+    cuts = set(plain.tolist()) - nodes.asks_special
+    _require(nodes.asks_one <= cuts, "a condition 'x = 1' at a node that does not compare")
 
 
 def _check_counterfactuals(found: Counterfactuals) -> None:
@@ -174,6 +179,9 @@ def _check_counterfactuals(found: Counterfactuals) -> None:
     if found.own_code is not None:
         _array(found.own_code, "i", (n,), "predictions")
         _within(found.own_code, 0, n_classes - 1, "predictions")
+    _require(
+        isinstance(found.rules, tuple) and all(isinstance(rule, Constraint) for rule in found.rules), "rules of a wrong kind"
+    )
     _require(isinstance(found.special, dict), "special values of a wrong kind")
     for j, values in found.special.items():
         _require(
@@ -232,6 +240,8 @@ def _check_discretizer(given: ThresholdTransformer) -> None:
         kept.columns == every.columns and known.issuperset(conditions_in(kept)),
         "kept thresholds that are not among all thresholds",
     )
+    if isinstance(given, TargetThresholdTransformer):
+        _check_fit_of_stand_ins(given.stand_ins_, every.columns or Columns.numbers(n))
     if hasattr(given, "selection_"):
         _require(isinstance(given.selection_, Selection), "a selection of a wrong kind")
     found = getattr(given, "counterfactuals_", None)
@@ -251,6 +261,15 @@ def _check_discretizer(given: ThresholdTransformer) -> None:
         _require(isinstance(counts, dict) and set(counts) <= set(STATUSES), "unknown statuses")
         for count in counts.values():
             _whole(count, "statuses")
+
+
+def _check_fit_of_stand_ins(stand_ins: StandIns, columns: Columns) -> None:
+    """Check that there is a value for each column, and a known category for each column of categories."""
+    _require(isinstance(stand_ins, StandIns) and len(stand_ins.values) == len(columns), "other columns of stand-ins")
+    _require(np.array_equal(stand_ins.is_category, columns.is_category), "stand-ins for other columns of categories")
+    for value, column in zip(stand_ins.values.tolist(), columns, strict=True):
+        n = len(column.categories or ())
+        _require(n == 0 or (value.is_integer() and 0 <= value < n), "a stand-in with a category code out of range")
 
 
 def _check_tree(given: OptimalTreeClassifier) -> None:
@@ -310,6 +329,24 @@ def _same_nodes(own: TreeStructure, other: TreeStructure) -> bool:
     return same and (own.asks_special, own.asks_one, own.special) == (other.asks_special, other.asks_one, other.special)
 
 
+def _check_scorecard(given: Scorecard) -> None:
+    text = scorecard_to_json(given)
+    _require(scorecard_to_json(scorecard_from_json(text)) == text, "an inconsistent scorecard")
+
+
+def _check_fitted_scorecard(given: FCCAScorecard) -> None:
+    if not hasattr(given, "scorecard_"):
+        return
+    card, discretizer = given.scorecard_, given.discretizer_
+    _require(isinstance(card, Scorecard), "a scorecard of a wrong kind")
+    _require(isinstance(given.thresholds_, ThresholdTable), "thresholds that are not a ThresholdTable")
+    _require(np.array_equal(given.classes_, card.classes_), "a scorecard with other classes")
+    _require(given.n_features_in_ == discretizer.n_features_in_ == len(card.columns), "a scorecard of other columns")
+    named = [list(getattr(one, "feature_names_in_", ())) for one in (given, discretizer, card)]
+    _require(named[0] == named[1] == named[2], "a scorecard with other names of columns")
+    _require(isinstance(given.trends_, dict) and set(given.trends_.values()) <= {"rising", "falling"}, "unknown trends")
+
+
 def _frame(path: Any) -> pd.DataFrame:
     """Convert the result of :func:`plain_path` back to a data frame."""
     _require(
@@ -339,4 +376,6 @@ CHECKS: dict[type, Callable[[Any], None]] = {
     OptimalTreeClassifier: _check_tree,
     ThresholdTransformer: _check_discretizer,
     FCCAClassifier: _check_classifier,
+    Scorecard: _check_scorecard,
+    FCCAScorecard: _check_fitted_scorecard,
 }

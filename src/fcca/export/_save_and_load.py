@@ -21,6 +21,7 @@ from fcca.exceptions import InvalidInputError
 from fcca.export._check_stored import SELECTION_PATH, check_stored, plain_path
 from fcca.export._distilled_tree import DistilledTree
 from fcca.export._from_json import tree_in
+from fcca.export._scorecard_to_json import FORMAT as SCORECARD_FORMAT, scorecard_from_json, scorecard_to_json
 from fcca.export._to_json import FORMAT, LARGEST as LARGEST_TREE, to_json
 from fcca.models import ADAPTERS, DecidedAt
 from fcca.models.files import (
@@ -34,6 +35,7 @@ from fcca.models.files import (
     stored_class,
     try_in_child,
 )
+from fcca.scorecard import FCCAScorecard, Scorecard, ScorecardColumn
 from fcca.selection import OptimalSelection, Selection
 from fcca.tables import Column, Columns, StandIns
 from fcca.thresholds import ThresholdTable
@@ -47,7 +49,7 @@ LONGEST_HEAD = 1000  # bytes of a JSON document in which its format is named
 
 STORED = (
     *(getattr(discretizers, name) for name in discretizers.__all__),
-    *(FCCAClassifier, OptimalTreeClassifier, OptimalSelection),
+    *(FCCAClassifier, FCCAScorecard, OptimalTreeClassifier, OptimalSelection, Scorecard, ScorecardColumn),
     *(ThresholdTable, TreeStructure, Counterfactuals, Moves, Selection, Column, Columns, StandIns, DecidedAt),
     *Constraint.kinds.values(),
 )
@@ -82,12 +84,13 @@ def save(fitted: Any, path: str | Path) -> None:
 
     Parameters
     ----------
-    fitted : estimator, DistilledTree or ThresholdTable
+    fitted : estimator, DistilledTree, Scorecard or ThresholdTable
     path : str or Path
         The suffix of the path determines the format.
 
-        With ``.json``, the file contains a tree or a threshold table as a JSON document. The document is small and
-        sufficient for predictions. An :class:`fcca.FCCAClassifier` is saved as its :class:`DistilledTree`.
+        With ``.json``, the file contains a tree, a scorecard or a threshold table as a JSON document. The document is small
+        and sufficient for predictions. An :class:`fcca.FCCAClassifier` is saved as its :class:`DistilledTree`, and an
+        :class:`fcca.FCCAScorecard` as its :class:`fcca.scorecard.Scorecard`.
 
         With ``.skops``, the file contains the whole estimator with the black box and the counterfactuals, but without the
         training rows.
@@ -137,8 +140,10 @@ def _document(fitted: Any) -> str:
         return fitted.to_json()
     if isinstance(fitted, FCCAClassifier | DistilledTree):
         return to_json(fitted)
+    if isinstance(fitted, FCCAScorecard | Scorecard):
+        return scorecard_to_json(fitted)
     raise InvalidInputError(
-        f"A {type(fitted).__name__} cannot be saved as .json. Expected an FCCAClassifier, a DistilledTree or a "
+        f"A {type(fitted).__name__} cannot be saved as .json. Expected an FCCAClassifier, a DistilledTree, a scorecard or a "
         "ThresholdTable, such as the thresholds_ of a discretizer. Use .skops for a whole estimator."
     )
 
@@ -156,7 +161,7 @@ def _encoded(document: str) -> bytes:
 
 def _skops(fitted: Any, path: Path) -> bytes:
     if not isinstance(fitted, BaseEstimator | ThresholdTable):
-        hint = " Save it as .json." if isinstance(fitted, DistilledTree) else ""
+        hint = " Save it as .json." if isinstance(fitted, DistilledTree | Scorecard) else ""
         raise InvalidInputError(
             f"Expected an estimator or a ThresholdTable to save as .skops, got {type(fitted).__name__}.{hint}"
         )
@@ -183,7 +188,7 @@ def _storable(fitted: Any) -> Any:
     """
     if isinstance(fitted, FCCADiscretizer):
         fitted = fitted.without_chunks()
-    if isinstance(fitted, FCCAClassifier):
+    if isinstance(fitted, FCCAClassifier | FCCAScorecard):
         own = vars(fitted)
         stored = copy(fitted)
         for name in ("discretizer", "discretizer_"):
@@ -203,8 +208,8 @@ def load(path: str | Path, *, trusted: bool = False) -> Any:
     Parameters
     ----------
     path : str or Path
-        A regular file of at most 4 GiB. It is the JSON document of a tree or a threshold table, or the skops file of an
-        estimator. The command ``fcca distill`` also writes such documents.
+        A regular file of at most 4 GiB. It is the JSON document of a tree, a scorecard or a threshold table, or the skops
+        file of an estimator. The commands ``fcca distill`` and ``fcca scorecard`` also write such documents.
     trusted : bool, default=False
         By default, a skops file is first loaded in a subprocess, which takes some seconds. The reason is that a damaged
         black box can crash or hang the library that loads it. Set ``trusted=True`` to skip this trial. The types in the
@@ -212,7 +217,7 @@ def load(path: str | Path, *, trusted: bool = False) -> Any:
 
     Returns
     -------
-    DistilledTree, ThresholdTable or estimator
+    DistilledTree, Scorecard, ThresholdTable or estimator
 
     Raises
     ------
@@ -249,14 +254,14 @@ def load(path: str | Path, *, trusted: bool = False) -> Any:
         raise InvalidInputError(f"{path} cannot be loaded: {error}") from error
 
 
-def holds_tree(path: Path) -> bool:
-    """Return True if a file looks like a stored tree of this package: a JSON document or a stored estimator.
+def holds_predictor(path: Path) -> bool:
+    """Return True if a file looks like a stored tree or scorecard of this package.
 
     Only the beginning of a JSON file and the class in a skops file are read. :func:`load` checks the whole file.
     """
     content = file_content(path, FORMATS)
     if content.startswith(ZIP):
-        return stored_class(content).startswith(("fcca.classifier.", "fcca.trees."))
+        return stored_class(content).startswith(("fcca.classifier.", "fcca.scorecard.", "fcca.trees."))
     return re.search(rb'"format"\s*:\s*"fcca[-.]', content[:LONGEST_HEAD]) is not None
 
 
@@ -269,7 +274,7 @@ def _from_skops(path: Path, content: bytes) -> Any:
     return loaded
 
 
-def _from_document(content: bytes) -> DistilledTree | ThresholdTable:
+def _from_document(content: bytes) -> DistilledTree | Scorecard | ThresholdTable:
     if content.removeprefix(BOM_UTF8).lstrip()[:1] != b"{":
         raise InvalidInputError(f"Unknown format: the file begins with {content[:16]!r}. Expected {FORMATS}.")
     found = parsed(content, LARGEST, "a document")
@@ -278,8 +283,10 @@ def _from_document(content: bytes) -> DistilledTree | ThresholdTable:
     if found.get("format") == FORMAT:
         check_length(content, LARGEST_TREE, "a tree")
         return tree_in(found)
+    if found.get("format") == SCORECARD_FORMAT:
+        return scorecard_from_json(content)
     keys = ", ".join(repr(key[:40]) for key in list(found)[:5]) or "nothing"
     raise InvalidInputError(
-        f"The JSON document is neither a tree nor a threshold table: it has the keys {keys}. Expected {FORMATS}. For models "
-        "of other libraries, use fcca distill --model-file."
+        f"The JSON document is neither a tree, a scorecard nor a threshold table: it has the keys {keys}. Expected "
+        f"{FORMATS}. For models of other libraries, use fcca distill --model-file."
     )

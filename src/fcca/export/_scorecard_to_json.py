@@ -127,14 +127,18 @@ def _bins(entry: Any, at: int, columns: Columns) -> ScorecardColumn:
     cuts, special, coefficient = (READER.numbers(entry, name, where) for name in ("cuts", "special", "coefficient"))
     groups = [_codes(codes, where) for codes in READER.entry(entry, "groups", list, where)]
     known = columns[j].categories
-    if sorted(code for codes in groups for code in codes) != list(range(len(known or ()))) or (known and (cuts or special)):
+    codes_once = sorted(code for codes in groups for code in codes) == list(range(len(known or ())))
+    if not codes_once or bool(groups) != (known is not None) or () in groups or (known and (cuts or special)):
         raise READER.damaged(f"the groups of {where} must hold each category of the column once, and no numbers")
     if cuts != sorted(set(cuts)) or special != sorted(set(special)):
         raise READER.damaged(f"the cuts and special values of {where} must be in ascending order")
     weight = READER.entry(entry, "weight", list, where)
     pairs = [READER.numbers({"weight": pair}, "weight", where) for pair in weight]
-    found = ScorecardColumn(j, tuple(cuts), tuple(special), tuple(groups), np.array(coefficient), np.array(pairs))
-    if len(coefficient) != found.n_bins or found.weight.shape != (found.n_bins, 2) or (found.weight < 0).any():
+    are_pairs = all(len(pair) == 2 and min(pair) >= 0 for pair in pairs)
+    found = ScorecardColumn(
+        j, tuple(cuts), tuple(special), tuple(groups), np.array(coefficient), np.array(pairs if are_pairs else [])
+    )
+    if not are_pairs or not len(coefficient) == len(pairs) == found.n_bins:
         raise READER.damaged(
             f"{where} must have a coefficient and two weights of at least 0 for each of {found.n_bins} bins"
         )

@@ -29,9 +29,10 @@ def scorecard_to_sql(
 ) -> str:
     """Convert a scorecard to a SQL query.
 
-    The SQL returns exactly the same scores and log-odds as the scorecard, even for values equal to a threshold. NULL and
-    NaN are missing values. If the scorecard raises an error for a row, because a number is infinite, the result is NULL.
-    Requires sqlglot: ``pip install "fcca[sql]"``.
+    The SQL returns exactly the same scores and log-odds as the scorecard, even for values equal to a threshold. The tests
+    run it on DuckDB, SQLite and PostgreSQL. NULL and NaN are missing values. If the scorecard raises an error for a row, the
+    result is NULL. The reason is an infinite number, or in SQLite, a string in a numeric column. Requires sqlglot:
+    ``pip install "fcca[sql]"``.
 
     Parameters
     ----------

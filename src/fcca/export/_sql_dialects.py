@@ -51,23 +51,17 @@ class Dialect:
         """
         return exp.Nullif(this=self.double(column), expression=self.special("nan"))
 
-    def refused(self, column: Expression, kind: str, *, is_category: bool) -> Iterator[Expression]:
-        """Yield SQL tests that are true for refused values.
+    def category_number(self, column: Expression) -> Expression:
+        """Return the SQL expression for a column of numeric categories; it can be compared with a :meth:`double_value`."""
+        return self.number(column)
+
+    def refused(self, column: Expression) -> Iterator[Expression]:
+        """Yield SQL tests that are true for refused values of a numeric column.
 
         Refused values are those for which the classifier raises an error: infinite numbers. For NULL, the result of a test
         may be NULL, which counts as false.
-
-        Parameters
-        ----------
-        column : Expression
-            The SQL expression for the column.
-        kind : {"number", "text", "boolean"}
-            The expected type of the values.
-        is_category : bool
-            Whether the values are categories. An infinite number is then an unknown category, which is not refused.
         """
-        if kind == "number" and not is_category:
-            yield exp.Abs(this=self.number(column)).eq(self.special("inf"))
+        yield exp.Abs(this=self.number(column)).eq(self.special("inf"))
 
     def text(self, column: Expression) -> Expression:
         """Return the SQL expression for a column as strings, compared character by character."""
@@ -289,11 +283,22 @@ class SQLite(WithoutNaN):
     name = "sqlite"
     collation = exp.var("BINARY")
 
-    def refused(self, column: Expression, kind: str, *, is_category: bool) -> Iterator[Expression]:
-        types = ["text"] if kind == "text" else ["integer", "real"]  # a string would be cast to 0
-        yield exp.func("TYPEOF", column).isin(*types, "null").not_()
-        if kind == "number" and not is_category:
-            yield exp.Abs(this=self.double(column)).eq(self.special("inf"))
+    def refused(self, column: Expression) -> Iterator[Expression]:
+        yield exp.func("TYPEOF", column).isin("integer", "real", "null").not_()  # a string would be cast to 0
+        yield from super().refused(column)
+
+    # A value of another type would be cast to a category, such as the number 1 to the text '1'. It becomes NULL instead,
+    # which is in no set.
+
+    def text(self, column: Expression) -> Expression:
+        of_type = exp.Case().when(exp.func("TYPEOF", column).eq("text"), column)
+        return exp.Collate(this=exp.paren(of_type), expression=self.collation.copy())
+
+    def truth(self, column: Expression) -> Expression:
+        return self.category_number(column)
+
+    def category_number(self, column: Expression) -> Expression:
+        return exp.paren(exp.Case().when(exp.func("TYPEOF", column).isin("integer", "real"), self.double(column)))
 
     def beside(self, value: Expression, name: str) -> Expression:
         """Return a SQL join with the table function ``JSON_EACH``.
@@ -326,7 +331,7 @@ class TSQL(WithoutNaN):
     name = "tsql"
     longest = 128
 
-    def refused(self, column: Expression, kind: str, *, is_category: bool) -> Iterator[Expression]:
+    def refused(self, column: Expression) -> Iterator[Expression]:
         return iter(())
 
     def text(self, column: Expression) -> Expression:

@@ -185,7 +185,7 @@ class ConditionWriter:
             value = dialect.truth(self.column(j))
             written = [dialect.truth_value(label) for label in labels]
         else:
-            value = self._number(j)
+            value = dialect.category_number(self.column(j))
             written = [dialect.double_value(_checked_number(label, what)) for label in labels]
         # Not value.eq(…), which would put a collation into parentheses.
         return exp.EQ(this=value, expression=written[0]) if len(written) == 1 else value.isin(*written)
@@ -193,11 +193,10 @@ class ConditionWriter:
     def refused(self, j: int) -> Iterator[Expression]:
         """Yield SQL tests that are true if the value of column ``j`` is refused.
 
-        No test is true for a missing value.
+        No test is true for a missing value, or for a value in a column of categories.
         """
-        is_category = self.columns[j].categories is not None
-        kind = self._kind(j) if is_category else "number"
-        yield from self.dialect.refused(self.column(j), kind, is_category=is_category)
+        if self.columns[j].categories is None:
+            yield from self.dialect.refused(self.column(j))
 
 
 # --- the tree ------------------------------------------------------------------------------------------------------------

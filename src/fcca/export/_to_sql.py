@@ -37,7 +37,7 @@ def to_sql(
     collation. NULL and NaN are missing values. Requires sqlglot: ``pip install "fcca[sql]"``.
 
     If the classifier raises an error for a row, the result for this row is NULL. The reason is an infinite number in a
-    column that the tree tests. An unknown category is in no set of categories.
+    column that the tree tests, or in SQLite, a string in a numeric column. An unknown category is in no set of categories.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ def used_columns(model: Model) -> list[int]:
 def _stand_ins(model: Model, inputs: ReportInput) -> dict[str, dict[str, Any]]:
     """Return, by column, what the black box gets instead of missing values and unknown categories."""
     columns = used_columns(model)
-    found = inputs.discretizer.stand_ins
+    found = inputs.discretizer.stand_ins_
     return {
         str(j): {
             "value": _exact(found.values[j]),

@@ -30,8 +30,9 @@ from fcca.report._levels import tried_settings
 from fcca.report._page_data import data_document, listed_conditions
 from fcca.report._report_input import Positions, ReportInput, all_conditions, check_classifier, checked_input
 from fcca.report._rows_data import picked, rows_document, sample
+from fcca.report._scorecard_data import scorecard_document
 from fcca.report._sliders import Progress, Slider, check_granularities, make_sliders
-from fcca.scorecard import Scorecard, as_scorecard
+from fcca.scorecard import as_scorecard
 from fcca.utils import atomic_outputs, is_number, whole_number
 
 TEMPLATE = "page.html.j2"
@@ -76,9 +77,9 @@ def page(
     X, y, sample_weight : as in fit, optional
         The training rows. Required if the classifier was loaded or copied (see :meth:`FCCAClassifier.training_data`).
     X_test, y_test : as in fit, optional
-        Held-out rows, to measure the tree on rows that were not used for fitting. Rows with an unknown category are left
-        out, with a note on the page. The same applies to rows with a missing value in a column without missing training
-        values.
+        Held-out rows, to measure the tree on rows that were not used for fitting. They may have unknown categories, and
+        missing values in columns without missing training values. Such rows are predicted like all others; a note counts
+        them.
     Q : sequence of float, optional
         Granularities on the slider that selects thresholds by frequency, by default 0, 0.1, …, 0.9 and 0.95. The ``Q`` of
         the classifier is always included.
@@ -111,8 +112,8 @@ def page(
     progress : callable, optional
         Called as ``progress(n_done, n_positions)`` after each slider position.
     class_names : mapping, optional
-        Names of the classes, such as ``{0: "declined", 1: "approved"}``. A class that is not in the mapping keeps its
-        label.
+        Distinct names of the classes, such as ``{0: "declined", 1: "approved"}``. A class that is not in the mapping keeps
+        its label.
 
     Returns
     -------
@@ -140,7 +141,7 @@ def page(
         [*given_notes, *level_notes],
         given_advice,
         black_box_document(inputs),
-        card,
+        None if card is None else scorecard_document(card, inputs),
     )
     return draft.fitting(int(max_rows))
 
@@ -244,7 +245,8 @@ class Draft:
     title, facts, notes, advice : as in page
     black_box : dict or str
         Result of :func:`black_box_document`.
-    scorecard : Scorecard or None
+    scorecard : dict or None
+        Result of :func:`scorecard_document`.
     """
 
     inputs: ReportInput
@@ -255,7 +257,7 @@ class Draft:
     notes: Sequence[str]
     advice: Sequence[str]
     black_box: dict[str, Any] | str
-    scorecard: Scorecard | None
+    scorecard: dict[str, Any] | None
 
     def fitting(self, max_rows: int) -> str:
         """Return the page with at most ``max_rows`` rows.
@@ -353,7 +355,7 @@ class Draft:
 
 
 def rendered(
-    data: dict[str, Any], rows: dict[str, Any], black_box: dict[str, Any] | None, scorecard: Scorecard | None
+    data: dict[str, Any], rows: dict[str, Any], black_box: dict[str, Any] | None, scorecard: dict[str, Any] | None
 ) -> str:
     """Fill the HTML template with the data of the page, of its rows and of the black box, and with the scorecard."""
     from markupsafe import Markup

@@ -31,7 +31,7 @@ from fcca.tables import (
     without_special,
 )
 from fcca.thresholds import ThresholdTable
-from fcca.utils import printable, type_in_words
+from fcca.utils import close_to, printable, type_in_words
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
@@ -126,7 +126,8 @@ class ReportInput:
         """All classes of the labels, of the black box and of the tree, sorted."""
         found: dict[Any, None] = {}
         found_by = (self.classifier.classes_, getattr(self.discretizer, "classes_", np.empty(0)))
-        for labels in (*found_by, np.unique(self.training.y), np.unique(self.training.predictions)):
+        of_rows = [labels for rows in (self.training, self.held_out) if rows for labels in (rows.y, rows.predictions)]
+        for labels in (*found_by, *map(np.unique, of_rows)):
             found |= dict.fromkeys(labels.tolist())
         try:
             return sorted(found)
@@ -289,11 +290,30 @@ def checked_input(
     if X_test is not None:
         held_out = _predicted(classifier, X_test, y_test, None)
         columns = all_conditions(classifier).columns or Columns.numbers(held_out.table.shape[1])
-        if n_unknown := int(columns.is_unknown(held_out.table).any(axis=1).sum()):
-            notes = [_note_on_unknown(n_unknown)]
-    return ReportInput(
+        unknown = columns.is_unknown(held_out.table).any(axis=1)
+        replaced = classifier.discretizer_.stand_ins_.replaced(held_out.table).any(axis=1)
+        if unknown.any():
+            notes = [_note_on_unknown(int(unknown.sum()), int((unknown & replaced).sum()))]
+    found = ReportInput(
         classifier, training, rows.rows, names, row_numbers is not None, held_out, tuple(notes), class_names or {}
     )
+    _check_class_names(found)
+    return found
+
+
+def _check_class_names(inputs: ReportInput) -> None:
+    """Check that every name is the name of a class, and that the names of all classes differ."""
+    labels, names = inputs.classes, [str(name) for name in inputs.shown_classes]
+    unknown = [label for label in inputs.class_names if label not in labels]
+    if unknown:
+        raise InvalidInputError(
+            f"class_names has a name for {unknown[0]!r}, which is not a class. {close_to(str(unknown[0]), map(str, labels))}"
+        )
+    repeated = [name for name in names if names.count(name) > 1]
+    if inputs.class_names and repeated:
+        raise InvalidInputError(
+            f"class_names gives two classes the name {repeated[0]!r}. Give every class a different name."
+        )
 
 
 def _predicted(classifier: FCCAClassifier, X: Any, y: NDArray[Any], weight: Floats | None) -> PredictedRows:
@@ -343,12 +363,16 @@ def _is_small(name: Any) -> bool:
     return isinstance(name, int) and not isinstance(name, bool) and abs(name) < 2**53
 
 
-def _note_on_unknown(n: int) -> str:
+def _note_on_unknown(n: int, n_replaced: int) -> str:
+    """Describe ``n`` rows with unknown values; the black box gets other values for ``n_replaced`` of them."""
     have = "row has a category or a missing value" if n == 1 else "rows have categories or missing values"
-    return (
-        f"{n:,} held-out {have} that no training row has in the same column. An unknown category is in no set of "
-        "categories. The black box gets the training median or the most frequent training category instead."
+    note = (
+        f"{n:,} held-out {have} that no training row has in the same column. An unknown category is in no set of categories."
     )
+    if n_replaced == 0:
+        return note
+    of_which = "The" if n_replaced == n else f"In {n_replaced:,} of these rows, the"
+    return f"{note} {of_which} black box gets the training median or the most frequent training category instead."
 
 
 def model_name(estimator: Any) -> str:

@@ -75,7 +75,7 @@ class ScorecardAnswersMixin:
         ndarray of shape (n_rows,)
         """
         is_second = self.decision_function(X) > 0
-        found: NDArray[Any] = self._card.class_array[is_second.astype(np.intp)]
+        found: NDArray[Any] = self._card.classes_[is_second.astype(np.intp)]
         return found
 
     def score_points(self, X: Any) -> Floats:
@@ -108,14 +108,14 @@ class ScorecardAnswersMixin:
         found = {name: points[at] for name, points, at in zip(card.features_used, card.points, places.T, strict=True)}
         return pd.DataFrame(found, index=_labels(X, len(places)))
 
-    def reason_codes(self, X: Any, n: int = 3, against: str = "best") -> pd.DataFrame:
-        """Find the columns in which each row lost most points.
+    def reasons(self, X: Any, n: int = 3, against: str = "best") -> pd.DataFrame:
+        """List the columns in which each row lost most points.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
         n : int, default=3
-            Maximum number of columns per row.
+            Maximum number of reasons per row.
         against : {"best", "mean"}, default="best"
             What the points are compared with: the best bin of the column, or the mean of the column, which has 0 points.
 
@@ -123,30 +123,30 @@ class ScorecardAnswersMixin:
         -------
         DataFrame
             One line per row and reason, the strongest reason of a row first. ``row``: label of the row in the index of X, or
-            its position. ``reason``: from 1 to n. ``column``, ``bin`` and ``points``: the bin of the row. ``lost``: points
-            lost. Columns in which the row lost nothing are left out.
+            its position. ``number``: from 1 to n. ``feature``, ``condition`` and ``points``: the column, and the bin of the
+            row. ``drop``: the points lost. Columns in which the row lost nothing are left out.
         """
         whole_number("n", n)
         if against not in AGAINST:
             raise InvalidInputError(f"against must be 'best' or 'mean', got {against!r}.")
         places, card = self._places(X), self._card
         points = np.zeros(places.shape)
-        lost = np.zeros(places.shape)
+        drop = np.zeros(places.shape)
         for k, (column, values) in enumerate(zip(card.used, card.points, strict=True)):
             points[:, k] = values[places[:, k]]
-            lost[:, k] = (values[column.in_training].max() if against == "best" else 0.0) - points[:, k]
-        order = np.argsort(-lost, axis=1, kind="stable")[:, :n]
-        row, reason = np.nonzero(np.take_along_axis(lost, order, axis=1) > 0)
-        which = order[row, reason]
+            drop[:, k] = (values[column.in_training].max() if against == "best" else 0.0) - points[:, k]
+        order = np.argsort(-drop, axis=1, kind="stable")[:, :n]
+        row, number = np.nonzero(np.take_along_axis(drop, order, axis=1) > 0)
+        which = order[row, number]
         bins = [card.bins(at) for at in range(len(card.used))]
         return pd.DataFrame(
             {
                 "row": _labels(X, len(places))[row],
-                "reason": reason + 1,
-                "column": [card.features_used[at] for at in which],
-                "bin": [bins[at][place] for at, place in zip(which, places[row, which], strict=True)],
+                "number": number + 1,
+                "feature": [card.features_used[at] for at in which],
+                "condition": [bins[at][place] for at, place in zip(which, places[row, which], strict=True)],
                 "points": points[row, which],
-                "lost": lost[row, which],
+                "drop": drop[row, which],
             }
         )
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fcca.discretizers import FCCADiscretizer
 from fcca.exceptions import InvalidInputError
 from fcca.scorecard._answers import ScorecardAnswersMixin
-from fcca.scorecard._logistic import choose_coefficients
+from fcca.scorecard._logistic import Coefficients, choose_coefficients
 from fcca.scorecard._points import Scorecard
 from fcca.scorecard._terms import Terms
 from fcca.tables import Columns, Special, check_column_names, special_by_column, weighted_rows
@@ -96,7 +96,8 @@ class FCCAScorecard(ScorecardAnswersMixin, ClassifierMixin, BaseEstimator):
     those with the largest coefficients are kept, under the strongest penalty that keeps more of them than the limit. Then
     cross-validation chooses the penalty of a second regression on these conditions.
 
-    Values that no training row has, such as unknown categories, get 0 points, the mean of their column.
+    Unknown categories, and special or missing values that no training row has, get 0 points, the mean of their column. A
+    number outside the training range is in the first or the last interval.
 
     Examples
     --------
@@ -164,51 +165,80 @@ class FCCAScorecard(ScorecardAnswersMixin, ClassifierMixin, BaseEstimator):
         check_column_names(X)
         if y is None:
             raise InvalidInputError("FCCAScorecard requires y to be passed, but the target y is None.")
-        validate_data(self, X, skip_check_array=True)  # notes the columns
         rows = weighted_rows(X, y, sample_weight)
-        self._check_classes(rows.y)
+        classes = self._checked_classes(rows.y)
         self._check_monotonic(X)
         discretizer = clone(self._discretizer()).set_output(transform="default")
         discretizer.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
         encoded = discretizer.encode(rows.X)
         weight = np.ones(len(encoded)) if rows.sample_weight is None else rows.sample_weight
-        label, columns = (rows.y == self.classes_[1]).astype(np.float64), self._columns_of(discretizer)
+        label, columns = (rows.y == classes[1]).astype(np.float64), self._columns_of(discretizer)
         terms = Terms.of(discretizer.thresholds_, encoded, weight, _special_values(discretizer, columns))
-        trends = self._trends(terms, columns, label)
+        sign = 1 if self.favourable is not None and self.favourable == classes[1] else -1
+        trends = self._trends(terms, columns, label, sign)
         probability = self._probability(discretizer, encoded, rows.y)
         learned = (label, label if probability is None else probability, trends)
         found = choose_coefficients(terms.problem(*learned), terms.folds(*learned), self.n_thresholds)
-        self._set(discretizer, columns, terms, found, label)
-        self.trends_ = {columns.names[j]: "rising" if self._sign * up > 0 else "falling" for j, up in trends.items()}
-        return self
+        self.trends_ = {columns.names[j]: "rising" if sign * up > 0 else "falling" for j, up in trends.items()}
+        return self._set(discretizer, columns, classes, terms, found, label)
 
-    def _set(self, discretizer: Any, columns: Columns, terms: Terms, found: Any, label: Floats) -> None:
-        """Set the fitted attributes."""
-        first, second = self.classes_.tolist()
+    def _set(
+        self, discretizer: Any, columns: Columns, classes: NDArray[Any], terms: Terms, found: Coefficients, label: Floats
+    ) -> Self:
+        """Set the fitted attributes. ``label`` is 1 for the rows of the second class."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(discretizer, name):
+                setattr(self, name, getattr(discretizer, name))
+            elif hasattr(self, name):
+                delattr(self, name)
+        first, second = classes.tolist()
+        self.classes_ = classes
         self.discretizer_ = discretizer
         self.thresholds_ = terms.table.select(found.slopes != 0)
-        self.intercept_ = found.intercept
         self.scorecard_ = Scorecard(
             columns=columns,
             classes=(first, second),
             used=tuple(terms.columns(found, label)),
             intercept=found.intercept,
-            favourable=second if self._sign > 0 else first,
+            favourable=first if self.favourable is None else self.favourable,
             pdo=float(self.pdo),
             base_score=float(self.base_score),
             base_odds=float(self.base_odds),
             round_points=bool(self.round_points),
         )
-        self.table_: pd.DataFrame = self.scorecard_.table
-        self.base_points_ = self.scorecard_.base_points
-        self.n_bins_ = len(self.table_)
+        return self
+
+    # --- what the scorecard holds --------------------------------------------------------------------------------------
+
+    @property
+    def table_(self) -> pd.DataFrame:
+        """The bins with training rows."""
+        return self.scorecard_.table
+
+    @property
+    def base_points_(self) -> float:
+        """Points of every row, before the points of its bins."""
+        return self.scorecard_.base_points
+
+    @property
+    def intercept_(self) -> float:
+        """Log-odds of the second class for a row with the mean of every column."""
+        return self.scorecard_.intercept
+
+    @property
+    def n_bins_(self) -> int:
+        """Number of bins with training rows."""
+        return len(self.scorecard_.table)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "scorecard_")
 
     # --- checks --------------------------------------------------------------------------------------------------------
 
-    def _check_classes(self, y: NDArray[Any]) -> None:
+    def _checked_classes(self, y: NDArray[Any]) -> NDArray[Any]:
         check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        n = len(self.classes_)
+        classes: NDArray[Any] = np.unique(y)
+        n = len(classes)
         if n > 2:
             raise InvalidInputError(
                 f"Only binary classification is supported. y has {n} classes, but a scorecard is for two. Combine classes, "
@@ -216,10 +246,9 @@ class FCCAScorecard(ScorecardAnswersMixin, ClassifierMixin, BaseEstimator):
             )
         if n < 2:
             raise InvalidInputError(f"y must have two classes, got 1 class in {len(y)} row(s).")
-        if self.favourable is not None and self.favourable not in self.classes_.tolist():
-            raise InvalidInputError(
-                f"favourable must be one of the classes {self.classes_.tolist()}, got {self.favourable!r}."
-            )
+        if self.favourable is not None and self.favourable not in classes.tolist():
+            raise InvalidInputError(f"favourable must be one of the classes {classes.tolist()}, got {self.favourable!r}.")
+        return classes
 
     def _check_monotonic(self, X: Any) -> None:
         if not isinstance(self.monotonic, Mapping):
@@ -248,18 +277,16 @@ class FCCAScorecard(ScorecardAnswersMixin, ClassifierMixin, BaseEstimator):
         known: Columns | None = discretizer.thresholds_.columns
         return Columns.numbers(discretizer.n_features_in_, names) if known is None else known
 
-    @property
-    def _sign(self) -> int:
-        """1 if high scores stand for the second class, else -1."""
-        return 1 if self.favourable is not None and self.favourable == self.classes_[1] else -1
+    def _trends(self, terms: Terms, columns: Columns, label: Floats, sign: int) -> dict[int, int]:
+        """Return 1 for each column in which the log-odds may not fall, and -1 if they may not rise.
 
-    def _trends(self, terms: Terms, columns: Columns, label: Floats) -> dict[int, int]:
-        """Return 1 for each column in which the log-odds may not fall, and -1 if they may not rise."""
+        ``sign`` is 1 if high scores stand for the second class, else -1.
+        """
         found = {}
         for j in np.unique(terms.table.feature[terms.table.kind == "cut"]).tolist():
             trend = self.monotonic.get(columns.names[j]) if isinstance(self.monotonic, Mapping) else self.monotonic
             if trend is not None:
-                found[j] = terms.trend(j, label) if trend == "auto" else self._sign * (1 if trend == "rising" else -1)
+                found[j] = terms.trend(j, label) if trend == "auto" else sign * (1 if trend == "rising" else -1)
         return found
 
     @staticmethod
@@ -285,13 +312,8 @@ class FCCAScorecard(ScorecardAnswersMixin, ClassifierMixin, BaseEstimator):
             X = validate_data(self, X, dtype=np.float64, order="C", reset=False, ensure_all_finite="allow-nan")
         else:
             validate_data(self, X, skip_check_array=True, reset=False)  # compares the columns' names and number
-        handle_unknown = getattr(self.discretizer_, "handle_unknown", "warn")
-        return self.scorecard_.places(self.scorecard_.tested_columns.encode(X, handle_unknown=handle_unknown))
-
-    def get_feature_names_out(self) -> NDArray[np.object_]:
-        """Get the names of the columns with points, in the order of :meth:`contributions`."""
-        check_is_fitted(self)
-        return np.array(self.scorecard_.features_used, dtype=object)
+        columns, handle_unknown = self.scorecard_.tested_columns, self.discretizer_.handle_unknown
+        return self.scorecard_.places(columns.encode(X, handle_unknown=handle_unknown))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

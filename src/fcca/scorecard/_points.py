@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -54,6 +54,9 @@ class Scorecard(ScorecardAnswersMixin):
     base_odds: float
     round_points: bool
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}  # without cached values
+
     # --- points --------------------------------------------------------------------------------------------------------
 
     @property
@@ -88,9 +91,21 @@ class Scorecard(ScorecardAnswersMixin):
         return [self.columns.names[column.feature] for column in self.used]
 
     @property
-    def class_array(self) -> NDArray[Any]:
+    def classes_(self) -> NDArray[Any]:
         """The classes as an array, of dtype object if their types differ."""
         return np.array(self.classes, dtype=None if type(self.classes[0]) is type(self.classes[1]) else object)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns of the table."""
+        return len(self.columns)
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        """Names of the columns. Accessing it raises an AttributeError if the columns have no names."""
+        if not self.columns.named:
+            raise AttributeError("the scorecard was fitted without column names")
+        return np.array(self.columns.names, dtype=object)
 
     @property
     def _card(self) -> Scorecard:

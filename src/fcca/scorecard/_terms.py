@@ -196,4 +196,5 @@ class Terms:
             is_missing = table.kind[at] == "missing"
             where = column.missing if is_missing else column.n_ordinary + special.index(float(table.threshold[at]))
             coefficient[where] = slopes[at]
+        coefficient[weight.sum(axis=1) == 0] = 0.0  # such as a declared category without rows that a set contains
         return ScorecardColumn(j, column.cuts, special, groups, coefficient, weight)
