@@ -23,8 +23,8 @@ constexpr double worth_reducing = 0.95;
 }  // namespace
 
 EnsembleSearch::EnsembleSearch(const EnsembleModel& ensemble, const Limits& limits, const Cost& cost, const Examples& examples,
-                               const SideRows& side_rows)
-    : ensemble_(ensemble), examples_(examples), side_rows_(side_rows), landings_(ensemble.cells, limits, cost),
+                               const SideRows& side_rows, double relative_gap)
+    : ensemble_(ensemble), examples_(examples), side_rows_(side_rows), relative_gap_(relative_gap), landings_(ensemble.cells, limits, cost),
       rules_(ensemble.cells, limits), scores_(ensemble.trees.n_outputs - side_rows.n) {
   task_.ensemble = &ensemble;
   task_.small_cost = std::max(1e-6 * (cost.lambda0 + cost.lambda1 + cost.lambda2), std::numeric_limits<double>::min());
@@ -135,11 +135,12 @@ double EnsembleSearch::improve(Incumbent& incumbent, const Stop& stop) {
     if (best_.cost < worth_reducing * reduced_for_) reduce();
     if (reduction_.task.ensemble->trees.n_trees == 0) break;  // no cheaper change changes a lead
     restart_ = false;
+    open_bound_ = infinity;  // of boxes that the next search visits again
     branch_and_bound();
     if (!restart_) break;
   }
   if (best_.found()) incumbent = best_;
-  return stopped_ ? open_bound_ : infinity;
+  return open_bound_;
 }
 
 void EnsembleSearch::choose_unit() {
@@ -194,6 +195,7 @@ void EnsembleSearch::descend(std::size_t depth, double inherited) {
     stopped_ = true;
     return leave_open();
   }
+  if (relative_gap_ > 0 && is_near(node_bound * unit_, best_.cost)) return leave_open();
   const Task& task = reduction_.task;
   const Bound::State& box = bound_.state;
   nearest_ = task.own;
@@ -236,8 +238,9 @@ void EnsembleSearch::descend(std::size_t depth, double inherited) {
 }
 
 Outcome EnsembleSearch::outcome_of(const Query& query, const Incumbent& incumbent, std::int32_t target, double open_bound) const {
-  Outcome outcome = finished(incumbent.found(), open_bound < incumbent.cost, incumbent.cost, open_bound, nodes_);
+  Outcome outcome = finished(incumbent.found(), open_bound < incumbent.cost * (1 - proof_tolerance), incumbent.cost, open_bound, nodes_);
   if (!incumbent.found()) return outcome;
+  if (outcome.status == Status::feasible && is_near(outcome.bound, outcome.cost)) outcome.status = Status::within_gap;
   outcome.target = target;
   for (const std::size_t j : ensemble_.movable) {
     if (incumbent.cells[j] == task_.own[j]) continue;

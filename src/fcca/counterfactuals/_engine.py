@@ -468,6 +468,7 @@ class CounterfactualEngine:
             right=tables.right,
             side_least=np.array([] if batch.plausibility is None else [batch.plausibility.least]),
             examples=space.cells.of(space.rows(self.examples.rows)),
+            relative_gap=self.problem.relative_gap,
         )
         return Answers(*found)
 

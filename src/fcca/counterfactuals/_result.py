@@ -19,10 +19,10 @@ from fcca.utils import html_table, paragraph, printable
 
 Floats = NDArray[np.float64]
 
-#: ``optimal``: proven cheapest. ``feasible``: found, but not proven before a timeout. ``infeasible``: proven that no change
+#: ``optimal``: proven cheapest. ``within_gap``: proven to be within the relative gap of the cheapest. ``feasible``: found, but not proven before a timeout. ``infeasible``: proven that no change
 #: inside the range of the data exists. ``unknown``: nothing found before a timeout. ``unverified``: not confirmed by the
 #: classifier's ``predict``.
-STATUSES = ("optimal", "feasible", "infeasible", "unknown", "unverified")
+STATUSES = ("optimal", "within_gap", "feasible", "infeasible", "unknown", "unverified")
 
 ANSWERS_SHOWN = 10
 PER_ANSWER = ("rows", "target_code", "status_code", "cost", "bound", "nodes", "seconds")
