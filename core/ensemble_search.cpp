@@ -24,8 +24,9 @@ constexpr double worth_reducing = 0.95;
 
 EnsembleSearch::EnsembleSearch(const EnsembleModel& ensemble, const Limits& limits, const Cost& cost, const Examples& examples,
                                const SideRows& side_rows, double relative_gap)
-    : ensemble_(ensemble), examples_(examples), side_rows_(side_rows), relative_gap_(relative_gap), landings_(ensemble.cells, limits, cost),
-      rules_(ensemble.cells, limits), scores_(ensemble.trees.n_outputs - side_rows.n) {
+    : ensemble_(ensemble), examples_(examples), side_rows_(side_rows), relative_gap_(relative_gap),
+      tolerance_(std::max(relative_gap, proof_tolerance)), landings_(ensemble.cells, limits, cost), rules_(ensemble.cells, limits),
+      scores_(ensemble.trees.n_outputs - side_rows.n) {
   task_.ensemble = &ensemble;
   task_.small_cost = std::max(1e-6 * (cost.lambda0 + cost.lambda1 + cost.lambda2), std::numeric_limits<double>::min());
 }
@@ -89,7 +90,7 @@ void EnsembleSearch::aim_at(const Query& query, std::int32_t target, std::int32_
 }
 
 double EnsembleSearch::limit() const {
-  return best_.cost < infinity ? best_.cost / unit_ * (1 - proof_tolerance) : 2.0;
+  return best_.cost < infinity ? enough(best_.cost / unit_) : 2.0;
 }
 
 void EnsembleSearch::begin_from_examples(Incumbent& incumbent) {
@@ -106,7 +107,7 @@ void EnsembleSearch::begin_from_examples(Incumbent& incumbent) {
 }
 
 void EnsembleSearch::reduce() {
-  reduction_.build(task_, best_.cost * (1 - proof_tolerance));
+  reduction_.build(task_, enough(best_.cost));
   reduced_for_ = best_.cost;
 }
 
@@ -135,12 +136,11 @@ double EnsembleSearch::improve(Incumbent& incumbent, const Stop& stop) {
     if (best_.cost < worth_reducing * reduced_for_) reduce();
     if (reduction_.task.ensemble->trees.n_trees == 0) break;  // no cheaper change changes a lead
     restart_ = false;
-    open_bound_ = infinity;  // of boxes that the next search visits again
     branch_and_bound();
     if (!restart_) break;
   }
   if (best_.found()) incumbent = best_;
-  return open_bound_;
+  return stopped_ ? open_bound_ : infinity;
 }
 
 void EnsembleSearch::choose_unit() {
@@ -195,7 +195,6 @@ void EnsembleSearch::descend(std::size_t depth, double inherited) {
     stopped_ = true;
     return leave_open();
   }
-  if (relative_gap_ > 0 && is_near(node_bound * unit_, best_.cost)) return leave_open();
   const Task& task = reduction_.task;
   const Bound::State& box = bound_.state;
   nearest_ = task.own;
@@ -238,10 +237,13 @@ void EnsembleSearch::descend(std::size_t depth, double inherited) {
 }
 
 Outcome EnsembleSearch::outcome_of(const Query& query, const Incumbent& incumbent, std::int32_t target, double open_bound) const {
-  Outcome outcome = finished(incumbent.found(), open_bound < incumbent.cost * (1 - proof_tolerance), incumbent.cost, open_bound, nodes_);
+  Outcome outcome = finished(incumbent.found(), open_bound < incumbent.cost, incumbent.cost, open_bound, nodes_);
   if (!incumbent.found()) return outcome;
-  if (outcome.status == Status::feasible && is_near(outcome.bound, outcome.cost)) outcome.status = Status::within_gap;
   outcome.target = target;
+  // The incumbent only became cheaper, so all that was left out, for any incumbent, costs at least what is enough for the last one.
+  if (relative_gap_ > 0 && outcome.cost > 0 && outcome.bound >= enough(outcome.cost)) {
+    outcome.status = Status::within_gap, outcome.bound = enough(outcome.cost);
+  }
   for (const std::size_t j : ensemble_.movable) {
     if (incumbent.cells[j] == task_.own[j]) continue;
     outcome.moves.push_back({static_cast<std::int32_t>(j), landings_.of(query, j, incumbent.cells[j], task_.own[j]),

@@ -30,7 +30,8 @@ struct SideRows {
 };
 
 // There is one object per thread. It keeps its buffers from point to point, but its outcome depends on the query alone. Of equally cheap
-// changes, the first one that the search finds wins. With a relative gap, the search ends when cost·(1 − gap) is proven to be a lower bound.
+// changes, the first one that the search finds wins. With a relative gap, changes that are cheaper than the incumbent by at most this
+// share of its cost are not searched.
 class EnsembleSearch {
  public:
   EnsembleSearch(const EnsembleModel& ensemble, const Limits& limits, const Cost& cost, const Examples& examples, const SideRows& side_rows,
@@ -47,8 +48,8 @@ class EnsembleSearch {
   // Tries the shortcut of other_classes.hpp. The result is empty if it does not apply.
   std::optional<Outcome> beat_own(const Query& query, const std::vector<std::int32_t>& targets, const Stop& stop);
   Outcome outcome_of(const Query& query, const Incumbent& incumbent, std::int32_t target, double open_bound) const;
-  // Searches for a change that is cheaper than the incumbent, by more than the relative gap. Returns a lower bound on everything left
-  // unsearched; infinite if nothing was left.
+  // Searches for a change that is cheaper than the incumbent. Returns a lower bound on everything left unsearched; infinite if nothing
+  // was left.
   double improve(Incumbent& incumbent, const Stop& stop);
   void begin_from_examples(Incumbent& incumbent);
   // Reduces the ensemble to what can be part of a change that is cheaper than the incumbent.
@@ -63,13 +64,13 @@ class EnsembleSearch {
   bool keep_rules();
   void descend(std::size_t depth, double inherited);
   double limit() const;
-  // Whether nothing with this lower bound can be cheaper than the incumbent by more than the relative gap.
-  bool is_near(double bound, double cost) const { return bound >= cost * (1 - relative_gap_); }
+  // Everything that is not searched costs at least this much, which is less than the cost by the relative gap or the proof tolerance.
+  double enough(double cost) const { return cost * (1 - tolerance_); }
 
   const EnsembleModel& ensemble_;
   const Examples& examples_;
   SideRows side_rows_;
-  double relative_gap_;
+  double relative_gap_, tolerance_;
   Landings landings_;
   FeatureRules rules_;
   Task task_;
@@ -82,7 +83,7 @@ class EnsembleSearch {
   Incumbent best_;
   double unit_ = 1;
   double reduced_for_ = 0;  // cost of the incumbent when the ensemble was reduced
-  double open_bound_ = 0;  // least bound of the boxes that were left open, because time ran out or the gap was reached
+  double open_bound_ = 0;  // least bound of the boxes that were left open
   bool stopped_ = false, restart_ = false;
   std::int64_t nodes_ = 0;
   const Stop* stop_ = nullptr;

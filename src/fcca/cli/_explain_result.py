@@ -20,7 +20,7 @@ from fcca.cli._checks import chosen_rows, margin_of
 from fcca.cli._class_names import ClassNames
 from fcca.cli._column_types import one_type_per_column
 from fcca.cli._command import Result
-from fcca.cli._console_text import add_numbers, number, panel, plain_table, printable, seconds, written_to
+from fcca.cli._console_text import add_numbers, number, panel, plain_table, printable, seconds, status_in_words, written_to
 from fcca.cli._explain_command import Explain
 from fcca.cli._models import columns_of, decision, described, notes_on_labels, tree_or_model_from_file
 from fcca.cli._notes import collected_notes
@@ -32,7 +32,14 @@ from fcca.exceptions import InvalidInputError
 from fcca.utils import AtomicOutputs, step
 
 COUNTERFACTUALS_SHOWN = 20
-STYLES = {"optimal": "green", "feasible": "yellow", "infeasible": "dim", "unknown": "yellow", "unverified": "bold red"}
+STYLES = {
+    "optimal": "green",
+    "within_gap": "green",
+    "feasible": "yellow",
+    "infeasible": "dim",
+    "unknown": "yellow",
+    "unverified": "bold red",
+}
 
 
 def _rows(text: str | None, n_rows: int) -> list[int]:
@@ -212,6 +219,7 @@ def run_explain(settings: Explain) -> ExplainResult:
             n_jobs=settings.jobs,
             time_limit=settings.time_limit,
             time_limit_per_row=settings.time_limit_per_row,
+            relative_gap=settings.relative_gap,
             handle_unknown="ignore",  # the notes of the result name these values
         )
         target = names.label("--target", settings.target)
@@ -249,11 +257,7 @@ def _counts(found: Explanations) -> str:
     already, no_other = _is_already_target(found), _is_no_other(found)
     n_rows, n_changes = len(np.unique(found.rows)), int((~already & ~no_other).sum())
     statuses = found.status[~already & ~no_other].tolist()
-    parts = [
-        f"{number(statuses.count(status))} {'proven optimal' if status == 'optimal' else status}"
-        for status in STYLES
-        if status in statuses
-    ]
+    parts = [f"{number(statuses.count(status))} {status_in_words(status)}" for status in STYLES if status in statuses]
     if already.any():
         targets = {printable(target) for target in found.target[already]}
         parts.append(f"{number(int(already.sum()))} already {targets.pop() if len(targets) == 1 else 'in the target class'}")

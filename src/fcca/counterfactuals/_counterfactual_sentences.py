@@ -139,6 +139,11 @@ def _proof(cost: float, bound: float) -> str:
     return f"at most {plain(_rounded_up(10 * ratio) / 10)} times the cost of the cheapest"
 
 
+def _percent_cheaper(cost: float, bound: float) -> str:
+    """Return by how many percent of the cost the cheapest change may be cheaper, rounded up to one digit."""
+    return plain(_rounded_up(1000 * (1 - bound / cost)) / 10) if 0 < cost < math.inf else "0"
+
+
 def _rounded_up(x: float) -> int:
     """Round up to a whole number, with a tolerance of 1e-9 for rounding errors."""
     return math.ceil(x - 1e-9)
@@ -189,6 +194,10 @@ def sentence(
         return f"{subject}: time ran out before {article} change that leads to {reached} was found{least}."
     if not moves:
         return f"{subject} is already {'in ' if target is None else ''}{reached}: nothing has to change."
-    doubt = {"unverified": " (not confirmed by the classifier itself)", "feasible": f" ({_proof(cost, bound)})"}
+    doubt = {
+        "unverified": " (not confirmed by the classifier itself)",
+        "within_gap": f" (no change is over {_percent_cheaper(cost, bound)} % cheaper)",
+        "feasible": f" ({_proof(cost, bound)})",
+    }
     changes = _chained([move_in_words(move) for move in moves])
     return f"{subject} would {'also ' if number > 1 else ''}be {reached} if {changes}{doubt.get(status, '')}."

@@ -541,7 +541,7 @@ class CounterfactualEngine:
     def _verified(self, X: Floats, found: Counterfactuals) -> Counterfactuals:
         """Set the status 'unverified' for counterfactuals that ``predict`` does not confirm."""
         wrong = np.zeros(len(found), dtype=bool)
-        answered = np.flatnonzero(found.is_status("optimal", "feasible"))
+        answered = np.flatnonzero(found.is_found)
         for chunk in slices_of_rows(len(answered)):
             chosen = answered[chunk]
             changed = X[found.rows[chosen]]

@@ -106,6 +106,11 @@ class CounterfactualExplainer:
         Seconds for all searches of a call of :meth:`explain`. The status shows which results are proven.
     time_limit_per_row : float, default=None
         Seconds for each search. There is one search per row and, with ``n`` above 1, a few per counterfactual.
+    relative_gap : float, default=0.0
+        A search may end when no change can be cheaper by more than this share of the cost. With 0.05, a counterfactual costs
+        at most ``bound / 0.95``, where ``bound`` is a proven lower bound of the cheapest cost. Its status is then
+        ``within_gap``. Only the branch and bound for ensembles of larger trees uses the gap. For linear models and for
+        ensembles in which each tree tests one feature, every proven counterfactual is still ``optimal``.
     verbose : int, default=None
         None shows a progress bar in a terminal or a notebook, if the work takes more than two seconds. 0 shows nothing. 1
         always shows the progress on standard error.
@@ -161,13 +166,14 @@ class CounterfactualExplainer:
         n_jobs: int | None = None,
         time_limit: float | None = None,
         time_limit_per_row: float | None = None,
+        relative_gap: float = 0.0,
         verbose: int | None = None,
         handle_unknown: str = "warn",
     ) -> None:
         check_handling(handle_unknown)
         share = as_share(margin) if isinstance(margin, str) else None
         least: Any = DEFAULT_MARGIN if share is not None else margin
-        problem = CounterfactualProblem(lambda0, lambda1, lambda2, least, scale, category_distance)
+        problem = CounterfactualProblem(lambda0, lambda1, lambda2, least, scale, category_distance, relative_gap)
         check_effort(n_jobs, time_limit=time_limit, time_limit_per_row=time_limit_per_row)
         if isinstance(classifier, type):
             raise UnsupportedModelError(
@@ -282,7 +288,13 @@ class CounterfactualExplainer:
             n_answers = int(n) * len(answers)
             with progress_shown(self.verbose), progress_bar("Further counterfactuals", n_answers) as progress:
                 answers, number = cheapest_alternatives(
-                    answers, request.wanted, int(n), n_features, partial(self._solve, request), progress
+                    answers,
+                    request.wanted,
+                    int(n),
+                    n_features,
+                    partial(self._solve, request),
+                    progress,
+                    self.engine.problem.relative_gap,
                 )
         return self._explanations(request, answers, number)
 
@@ -417,7 +429,7 @@ class CounterfactualExplainer:
 
     def _checked(self, request: Request, found: Counterfactuals) -> Counterfactuals:
         """Mark counterfactuals that break a rule or miss the required probability as unverified."""
-        answered = np.flatnonzero(found.is_status("optimal", "feasible"))
+        answered = np.flatnonzero(found.is_found)
         if len(answered) == 0 or (not request.rules and request.probability is None):
             return found
         points = found.take(answered).changed_table(request.table)

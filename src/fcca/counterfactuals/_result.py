@@ -23,6 +23,8 @@ Floats = NDArray[np.float64]
 #: inside the range of the data exists. ``unknown``: nothing found before a timeout. ``unverified``: not confirmed by the
 #: classifier's ``predict``.
 STATUSES = ("optimal", "within_gap", "feasible", "infeasible", "unknown", "unverified")
+#: The statuses of counterfactuals with the proof that was asked for. Without a relative gap, all of them are optimal.
+PROVEN = ("optimal", "within_gap")
 
 ANSWERS_SHOWN = 10
 PER_ANSWER = ("rows", "target_code", "status_code", "cost", "bound", "nodes", "seconds")
@@ -49,9 +51,10 @@ class Counterfactuals:
     target : ndarray of shape (n_points,)
         The class of the changed row; None if no counterfactual was found.
     status : ndarray of shape (n_points,)
-        One of ``optimal``, ``feasible``, ``infeasible``, ``unknown``, ``unverified``.
+        One of ``optimal``, ``within_gap``, ``feasible``, ``infeasible``, ``unknown``, ``unverified``.
     cost, bound : ndarray of shape (n_points,)
         Cost of the counterfactual, and a proven lower bound of the cheapest cost. They are equal if the status is optimal.
+        If it is within_gap, the bound is at least ``cost * (1 - relative_gap)``.
     nodes : ndarray of shape (n_points,)
         Number of nodes that the search visited.
     seconds : ndarray of shape (n_points,)
@@ -110,6 +113,16 @@ class Counterfactuals:
     def is_status(self, *names: str) -> NDArray[np.bool_]:
         """Return a mask of the counterfactuals whose status is one of ``names``."""
         return np.isin(self.status_code, [STATUSES.index(name) for name in names])
+
+    @property
+    def is_proven(self) -> NDArray[np.bool_]:
+        """Mask of the counterfactuals that are proven cheapest, or within the relative gap that was asked for."""
+        return self.is_status(*PROVEN)
+
+    @property
+    def is_found(self) -> NDArray[np.bool_]:
+        """Mask of the counterfactuals that flip the prediction, proven or not."""
+        return self.is_status(*PROVEN, "feasible")
 
     @property
     def has_categories(self) -> bool:
