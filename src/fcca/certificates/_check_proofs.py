@@ -172,7 +172,8 @@ def _settled(given: Evidence, chosen: Longs, ended: Bools, bound: Floats) -> Boo
     stated = given.points.bound[chosen]
     with np.errstate(invalid="ignore"):
         enough = bound >= stated - TOLERANCE * np.maximum(1.0, stated)
-    return ended | ((given.status[chosen] == "within_gap") & enough)
+    settled: Bools = ended | ((given.status[chosen] == "within_gap") & enough)
+    return settled
 
 
 def _proven(found: Counterfactuals) -> tuple[Floats, Floats]:

@@ -19,9 +19,9 @@ from fcca.utils import html_table, paragraph, printable
 
 Floats = NDArray[np.float64]
 
-#: ``optimal``: proven cheapest. ``within_gap``: proven to be within the relative gap of the cheapest. ``feasible``: found, but not proven before a timeout. ``infeasible``: proven that no change
-#: inside the range of the data exists. ``unknown``: nothing found before a timeout. ``unverified``: not confirmed by the
-#: classifier's ``predict``.
+#: ``optimal``: proven cheapest. ``within_gap``: proven to be within the relative gap of the cheapest. ``feasible``: found,
+#: but not proven before a timeout. ``infeasible``: proven that no change inside the range of the data exists. ``unknown``:
+#: nothing found before a timeout. ``unverified``: not confirmed by the classifier's ``predict``.
 STATUSES = ("optimal", "within_gap", "feasible", "infeasible", "unknown", "unverified")
 #: The statuses of counterfactuals with the proof that was asked for. Without a relative gap, all of them are optimal.
 PROVEN = ("optimal", "within_gap")
