@@ -47,6 +47,7 @@ def _work(name, n, *, n_classes=3, n_trees=12, depth=3):
     cut = random.integers(0, n_cuts[np.maximum(grown["feature"], 0)] + 1).astype(np.int32)
     nodes = {key: grown[key] for key in ("roots", "feature", "left", "right")}
     tables = {"values": grown["value"], "base": random.normal(size=n_classes), "side_least": np.zeros(0)}
+    tables["relative_gap"] = 0.0
     return {**arguments, **nodes, **tables, "cut": cut, "examples": np.zeros((1, 5), dtype=np.int32)}
 
 
