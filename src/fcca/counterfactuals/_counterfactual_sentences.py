@@ -121,7 +121,7 @@ def move_in_words(move: Move) -> str:
     return f"{feature} {verb} from {grouped(shown_origin(move))} to {after}"
 
 
-def _chained(parts: Sequence[str]) -> str:
+def chained(parts: Sequence[str]) -> str:
     """Join parts of a sentence with "and".
 
     More than two parts are separated by semicolons, because numbers contain commas.
@@ -199,5 +199,5 @@ def sentence(
         "within_gap": f" (no change is over {_percent_cheaper(cost, bound)} % cheaper)",
         "feasible": f" ({_proof(cost, bound)})",
     }
-    changes = _chained([move_in_words(move) for move in moves])
+    changes = chained([move_in_words(move) for move in moves])
     return f"{subject} would {'also ' if number > 1 else ''}be {reached} if {changes}{doubt.get(status, '')}."

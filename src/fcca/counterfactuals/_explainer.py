@@ -19,10 +19,20 @@ from fcca.counterfactuals._alternatives import cheapest_alternatives
 from fcca.counterfactuals._batch import Progress
 from fcca.counterfactuals._distance_units import check_columns_of_scale, check_not_far
 from fcca.counterfactuals._engine import CounterfactualEngine
+from fcca.counterfactuals._explainer_regions import RegionsOfCounterfactuals
 from fcca.counterfactuals._explanations import Explanations
 from fcca.counterfactuals._probability import check_two_classes, probabilities, score_margin
 from fcca.counterfactuals._problem import CounterfactualProblem, Scale
-from fcca.counterfactuals._request import Request, check_effort, check_real, is_flat, n_columns, row_labels, target_codes
+from fcca.counterfactuals._request import (
+    Request,
+    check_effort,
+    check_real,
+    is_flat,
+    n_columns,
+    replaced_values,
+    row_labels,
+    target_codes,
+)
 from fcca.counterfactuals._result import Counterfactuals, joined, without_moves
 from fcca.counterfactuals._score_margins import DEFAULT_MARGIN, as_share, margin_of_share
 from fcca.counterfactuals._workers import reproducible_predictions
@@ -31,7 +41,6 @@ from fcca.models import as_classifier, decide_at, read_model
 from fcca.tables import (
     Columns,
     StandIns,
-    cell_of,
     check_column_names,
     check_columns,
     check_handling,
@@ -52,7 +61,7 @@ PROBABILITY_TOLERANCE = 1e-6
 FITTED_ON, GIVEN_BEFORE = "the classifier was fitted on", "the explainer was given"
 
 
-class CounterfactualExplainer:
+class CounterfactualExplainer(RegionsOfCounterfactuals):
     """Find the cheapest changes that flip the predictions of single rows, with proof.
 
     Parameters
@@ -237,9 +246,9 @@ class CounterfactualExplainer:
         present = [values[~np.isnan(values)] for values in without_special(table, special).T]
         self._is_binary = np.array([np.isin(values, (0, 1)).all() for values in present])
         self._ruled_engine = self.engine
+        self._is_whole = np.array([(values == np.floor(values)).all() for values in present])
         if self.engine.has_cuts:
-            is_whole = np.array([(values == np.floor(values)).all() for values in present])
-            self.engine = self.engine.landing_on_whole_numbers(is_whole)
+            self.engine = self.engine.landing_on_whole_numbers(self._is_whole)
         return table
 
     def explain(
@@ -377,19 +386,7 @@ class CounterfactualExplainer:
             without_special(table, self.engine.special), self.engine.cells, self.feature_names, self.engine.is_number
         )
         labels = np.arange(len(table)) if labels is None else labels
-        return table, labels, self._replaced(X, table, self._stand_ins.replaced(given), labels)
-
-    def _replaced(self, X: Any, table: Floats, mask: NDArray[np.bool_], labels: NDArray[Any]) -> pd.DataFrame:
-        """List the values of X that were replaced, with the columns row, feature, value and used."""
-        places = np.argwhere(mask).tolist()
-        return pd.DataFrame(
-            {
-                "row": labels[[i for i, _ in places]],
-                "feature": pd.array([self.feature_names[j] for _, j in places], dtype="string"),
-                "value": pd.Series([cell_of(X, i, j) for i, j in places], dtype=object),
-                "used": pd.Series([self._coding.label(j, table[i, j]) for i, j in places], dtype=object),
-            }
-        )
+        return table, labels, replaced_values(X, table, self._stand_ins.replaced(given), labels, self.columns)
 
     # --- probabilities ------------------------------------------------------------------------------------------------
 

@@ -278,7 +278,7 @@ class Counterfactuals:
         self, n: int, class_names: Mapping[Any, str] | None = None, subject: str | None = None
     ) -> list[str]:
         labels = self._row_labels()
-        names, codes = self._class_names(class_names), self.class_code
+        names, codes = self.class_labels(class_names), self.class_code
         begin = np.searchsorted(self.moves.point, np.arange(len(self) + 1))
         return [
             sentence(
@@ -352,7 +352,14 @@ class Counterfactuals:
         before, after = self.columns.label(feature, origin), self.columns.label(feature, landing)
         return None if before is None else printable(label_in_words(before)), printable(label_in_words(after))
 
-    def _class_names(self, given: Mapping[Any, str] | None) -> list[str]:
+    def class_labels(self, given: Mapping[Any, str] | None = None) -> list[str]:
+        """Return the names of the classes in sentences: those given, otherwise the labels.
+
+        Parameters
+        ----------
+        given : mapping, optional
+            Names by label.
+        """
         labels = self.classes.tolist()
         given = {} if given is None else given
         unknown = [label for label in given if label not in labels]
