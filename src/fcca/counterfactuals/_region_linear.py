@@ -51,22 +51,27 @@ class LinearBox:
     worst: Floats
 
     def stretch(self, j: int, direction: int, edge: float, needed: float) -> int | None:
-        """Move one end of a column outwards, at most to ``edge``; return the rival that stops it, or None."""
-        end = self.high[j] if direction > 0 else self.low[j]
+        """Move one end of a column outwards; return the rival that stops it, or None.
+
+        The end moves to infinity if this lowers no lead. Otherwise it moves at most to ``edge``.
+        """
         slope = self.coef[:, j] * direction
+        if (slope >= 0).all():
+            self._move_end(j, direction, direction * np.inf)
+            return None
+        end = self.high[j] if direction > 0 else self.low[j]
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.where(slope < 0, np.maximum(self.least - needed, 0.0) / -slope, np.inf)
-        rival = int(room.argmin())
-        free = abs(edge - end)
+        rival, free = int(room.argmin()), abs(edge - end)
         step = min(room[rival] * (1 - SAFETY), free)
-        self.least += np.minimum(slope, 0.0) * step
-        new = edge if step == free else end + direction * step
+        new = edge if step == free else float(end + direction * step)
+        self.least += np.minimum(slope, 0.0) * abs(new - end)
         self.worst[slope < 0, j] = new
-        if direction > 0:
-            self.high[j] = new
-        else:
-            self.low[j] = new
+        self._move_end(j, direction, new)
         return rival if room[rival] < free else None
+
+    def _move_end(self, j: int, direction: int, end: float) -> None:
+        (self.high if direction > 0 else self.low)[j] = end
 
     def add_code(self, j: int, code: int, needed: float) -> int | None:
         """Add a category to the box; return the rival that prevents it, or None."""
@@ -84,38 +89,39 @@ def boxes_of_linear(
     engine: CounterfactualEngine,
     points: Floats,
     own: NDArray[np.int32],
+    needed: Floats,
     orders: Sequence[Sequence[tuple[int, int]]],
 ) -> Boxes:
-    """Compute a box around each point in which the class ``own`` leads by at least half the margin.
+    """Compute a box around each point in which the class ``own`` leads by at least ``needed``.
 
-    The ends of a box belong to it. The parameters are those of :func:`boxes_of_trees`. Boxes end at the range of the data.
+    The ends of a box belong to it. An end that does not matter is infinite. Other ends are inside the range of the data.
+    The parameters are those of :func:`boxes_of_trees`.
     """
     model = engine.model
     assert isinstance(model, LinearModel)
     n, m = points.shape
-    half = engine.problem.margin / 2
     lower, upper, is_free = np.full((n, m), np.nan), np.full((n, m), np.nan), np.zeros((n, m), dtype=np.bool_)
     categories = {j: np.zeros((n, len(effect)), dtype=np.bool_) for j, effect in model.effects.items()}
-    of, features, directions, rows = [], [], [], []
+    of, features, directions = list[int](), list[int](), list[int]()
+    rows: list[Floats] = []
     for i in range(n):
         edges = np.fmin(engine.cells.box_low, points[i]), np.fmax(engine.cells.box_high, points[i])
-        box = _begun(model, points[i], int(own[i]))
+        box, least = _begun(model, points[i], int(own[i])), float(needed[i])
         stopped: list[tuple[int, int, int, int]] = []  # column, direction, rival, code
-        for j, first in order_of_sides(orders[i]):
+        for j, first in ((j, direction or 1) for j, direction in orders[i]):
             if np.isnan(points[i, j]):
                 continue
             if j in model.effects:
-                for code in np.flatnonzero(~box.codes[j]).tolist():
-                    if (rival := box.add_code(j, code, half)) is not None:
-                        stopped.append((j, 0, rival, code))
+                tried = [(code, box.add_code(j, code, least)) for code in np.flatnonzero(~box.codes[j]).tolist()]
+                stopped += [(j, 0, rival, code) for code, rival in tried if rival is not None]
                 continue
             for direction in (first, -first):
                 edge = float(edges[1 if direction > 0 else 0][j])
-                if (rival := box.stretch(j, direction, edge, half)) is not None:
+                if (rival := box.stretch(j, direction, edge, least)) is not None:
                     stopped.append((j, direction, rival, -1))
         known = ~np.isnan(points[i])
         lower[i, known], upper[i, known] = box.low[known], box.high[known]
-        is_free[i] = known & (lower[i] == edges[0]) & (upper[i] == edges[1])
+        is_free[i] = (lower[i] <= edges[0]) & (upper[i] >= edges[1])
         for j, codes in box.codes.items():
             lower[i, j] = upper[i, j] = np.nan
             categories[j][i] = codes & known[j]
@@ -124,7 +130,7 @@ def boxes_of_linear(
             of.append(i)
             features.append(j)
             directions.append(direction)
-            rows.append(_witness(box, j, direction, rival, code, half))
+            rows.append(_witness(box, j, direction, rival, code, least))
     return Boxes(
         lower,
         upper,
@@ -136,11 +142,6 @@ def boxes_of_linear(
         np.array(directions, dtype=np.int64),
         np.array(rows).reshape(-1, m),
     )
-
-
-def order_of_sides(order: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
-    """Return the columns with the direction to grow first; upwards if it is 0."""
-    return [(j, direction or 1) for j, direction in order]
 
 
 def _begun(model: LinearModel, point: Floats, own: int) -> LinearBox:
@@ -159,12 +160,12 @@ def _begun(model: LinearModel, point: Floats, own: int) -> LinearBox:
     return LinearBox(point.copy(), point.copy(), codes, coef, effects, lead, worst)
 
 
-def _witness(box: LinearBox, j: int, direction: int, rival: int, code: int, half: float) -> Floats:
-    """Return a row outside one side of the final box, at which a rival leads by half the margin."""
-    row = box.worst[rival].copy()
+def _witness(box: LinearBox, j: int, direction: int, rival: int, code: int, lead: float) -> Floats:
+    """Return a row outside one side of the final box, at which a rival has this lead."""
+    row: Floats = box.worst[rival].copy()
     if direction == 0:
         row[j] = code
         return row
     end = box.high[j] if direction > 0 else box.low[j]
-    row[j] = end + direction * (box.least[rival] + half) / abs(box.coef[rival, j])
+    row[j] = end + direction * (box.least[rival] + lead) / abs(box.coef[rival, j])
     return row

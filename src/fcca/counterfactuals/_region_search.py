@@ -12,6 +12,7 @@ from fcca.cells import Cells
 from fcca.counterfactuals._engine import CounterfactualEngine
 from fcca.counterfactuals._region_boxes import AdditiveBoxTest, BoxTest, EnsembleBoxTest
 from fcca.counterfactuals._region_growth import GrowingBox, Side, grow, nearer_to_another_class
+from fcca.counterfactuals._region_leads import RegionLeads
 from fcca.counterfactuals._search_space import SearchSpace
 from fcca.counterfactuals._search_tables import AdditiveTables
 
@@ -58,20 +59,22 @@ def boxes_of_trees(
     engine: CounterfactualEngine,
     points: Floats,
     own: NDArray[np.int32],
+    leads: RegionLeads,
     orders: Sequence[Sequence[tuple[int, int]]],
     *,
     n_threads: int,
     ends_at: float,
     time_limit_per_row: float,
 ) -> Boxes:
-    """Grow a box around each point in which the class ``own`` leads by at least half the margin.
+    """Grow a box around each point in which the class ``own`` is certain.
 
     Parameters
     ----------
     engine : CounterfactualEngine
     points : ndarray of shape (n_points, n_features)
-        Points at which the class ``own`` leads by the margin.
     own : ndarray of shape (n_points,)
+        The class of each point.
+    leads : RegionLeads
     orders : sequence of sequences of pairs
         For each point, the columns with the direction to grow first.
     n_threads : int
@@ -87,18 +90,17 @@ def boxes_of_trees(
         test = EnsembleBoxTest(space.tables, boundary, n_threads, ends_at, time_limit_per_row)
     coded = engine.with_missing_codes(points)
     at = space.cells.of(coded).astype(np.int64)
-    held = _held(engine, space.cells, points)
+    held = _held(engine, points)
     parts = []
     for begin in range(0, len(points), POINTS_AT_ONCE):
         some = slice(begin, begin + POINTS_AT_ONCE)
         boxes = [_begun(space.cells, at[i], held[i], orders[i]) for i in range(*some.indices(len(points)))]
-        lead = np.full(len(boxes), engine.problem.margin / 2)
-        grow(boxes, own[some], -lead, test)
+        grow(boxes, own[some], leads.excluded[some], test)
         grown = _in_raw_units(engine, space.cells, boxes, points[some], at[some])
         kept = engine.class_index(engine.predict(grown.witnesses)) == own[some][grown.witness_of]
         doubtful = _positions(boxes, np.flatnonzero(kept))
-        if doubtful:  # the class has a lead below half the margin there; perhaps another class leads elsewhere in this cell
-            nearer_to_another_class(boxes, own[some], lead, doubtful, test)
+        if doubtful:  # no class has a clear lead there, but perhaps elsewhere in the same cell
+            nearer_to_another_class(boxes, own[some], leads.clear[some], doubtful, test)
             grown = _in_raw_units(engine, space.cells, boxes, points[some], at[some])
         parts.append(grown._replace(witness_of=grown.witness_of + begin))
     return _joined(parts)
@@ -107,14 +109,14 @@ def boxes_of_trees(
 def _space(engine: CounterfactualEngine, points: Floats) -> SearchSpace:
     """Return the cells and trees of the engine, with cells for the missing values of the points."""
     assert engine.tables is not None
-    has_missing = np.isnan(points).any(axis=0)
+    has_missing = np.logical_or.reduce(np.isnan(points), axis=0)
     has_missing[list(engine.cells.code_cell)] = False  # these have codes
     if not has_missing.any():
         return SearchSpace(engine.cells, engine.tables)
     return SearchSpace.build(engine.forest, engine.cells, engine.training, has_missing, (), {}, additive=True, finer=False)
 
 
-def _held(engine: CounterfactualEngine, cells: Cells, points: Floats) -> Bools:
+def _held(engine: CounterfactualEngine, points: Floats) -> Bools:
     """Return a mask of the values that a box keeps: missing and special values."""
     held: Bools = np.isnan(points)
     for j, values in engine.special.items():
@@ -205,7 +207,6 @@ def _value_in(cells: Cells, j: int, cell: int, near: float) -> float:
 def _joined(parts: list[Boxes]) -> Boxes:
     """Concatenate boxes of the same columns."""
     categories = {j: np.concatenate([part.categories[j] for part in parts]) for j in parts[0].categories}
-    arrays = {
-        name: np.concatenate([getattr(part, name) for part in parts]) for name in Boxes._fields if name != "categories"
-    }
+    names = [name for name in Boxes._fields if name != "categories"]
+    arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
     return Boxes(categories=categories, **arrays)

@@ -23,7 +23,7 @@ Bools = NDArray[np.bool_]
 
 LIMITS_SHOWN = 4
 REGIONS_SHOWN = 10
-# In a sentence, an end is moved inwards by at most this share of its distance from the changed row.
+# In a sentence, an end is moved inwards by at most this share of the range of its column.
 ROUNDED_BY = 0.01
 
 
@@ -31,7 +31,7 @@ ROUNDED_BY = 0.01
 class Regions:
     """Boxes around the changed rows of counterfactuals, in which every row keeps the new class.
 
-    In such a box, the new class leads all others by at least half the margin. A numeric column may take all numbers with
+    In such a box, the new class is certain: see :meth:`CounterfactualExplainer.regions`. A numeric column may take all numbers with
     ``lower < x <= upper``, or ``lower <= x <= upper`` for a linear classifier. A column of categories may take a set of
     categories. A missing or special value stays as it is. No side of a maximal box can be moved outwards.
 
@@ -41,7 +41,7 @@ class Regions:
         The counterfactuals. The other attributes have one entry per counterfactual.
     status : ndarray of str, shape (n_answers,)
         ``maximal``: proven, and no side can be moved outwards. ``unfinished``: proven, but a time limit stopped a search, so
-        the box may not be maximal. ``none``: there is no changed row, or its class leads by less than half the margin.
+        the box may not be maximal. ``none``: there is no changed row, or its class has no clear lead.
     lower, upper : ndarray of shape (n_answers, n_features)
         Ends of the numeric columns. They are infinite if the column has no limit, and NaN for missing values, columns of
         categories and the status ``none``.
@@ -56,10 +56,10 @@ class Regions:
         for the upper end or 0 for a category. A side without a witness ends where the cuts or the data end.
     witness_rows : ndarray of shape (n_witnesses, n_features)
         Encoded rows. A witness is inside the box except for the column of its side, where it is just outside. There, the new
-        class does not lead by half the margin.
+        class is not certain.
     witness_class : ndarray of shape (n_witnesses,)
-        The class that the classifier predicts for the witness. It is the new class only where this class leads by less than
-        half the margin, and no row of the same cell has another class.
+        The class that the classifier predicts for the witness. It is the new class only if no class has a clear lead there
+        and elsewhere in the same cell.
     """
 
     found: Explanations
@@ -159,7 +159,9 @@ class Regions:
                 "feature": pd.array(np.asarray(self.found.feature_names, dtype=object)[feature], dtype="string"),
                 "lower": self.lower[at, feature],
                 "upper": self.upper[at, feature],
-                "categories": pd.Series([self._labels(i, j) for i, j in zip(at, feature, strict=True)], dtype=object),
+                "categories": pd.Series(
+                    [self._labels(*place) for place in zip(at.tolist(), feature.tolist(), strict=True)], dtype=object
+                ),
             }
         )
 
@@ -243,7 +245,8 @@ class Regions:
         low, high = float(self.lower[i, j]), float(self.upper[i, j])
         if self.is_whole[j] and point.is_integer():
             return f"{name} {_whole_range(low, high, self.lower_is_inside)}"
-        return f"{name} {_range(low, high, point, self.lower_is_inside)}"
+        width = float(self.found.box[1][j] - self.found.box[0][j])
+        return f"{name} {_range(low, high, point, ROUNDED_BY * width, self.lower_is_inside)}"
 
     def _set_in_words(self, i: int, j: int) -> str:
         inside = self.categories[j][i]
@@ -281,12 +284,13 @@ def _whole_range(low: float, high: float, low_is_inside: bool) -> str:
     return f"of {grouped(first)}" if first == last else f"from {grouped(first)} to {grouped(last)}"
 
 
-def _range(low: float, high: float, point: float, low_is_inside: bool) -> str:
-    """Describe an interval in words, with its ends rounded inwards."""
+def _range(low: float, high: float, point: float, further: float, low_is_inside: bool) -> str:
+    """Describe an interval in words, with its ends rounded inwards by at most ``further``, but not across the point."""
     if math.isfinite(low):
-        low = shortest_decimal(low, low, math.nextafter(low + ROUNDED_BY * (point - low), math.inf))
+        below = math.nextafter(point, math.inf) if low_is_inside else point
+        low = shortest_decimal(low, low, min(math.nextafter(low + further, math.inf), below))
     if math.isfinite(high):
-        high = shortest_decimal(high, high - ROUNDED_BY * (high - point), math.nextafter(high, math.inf))
+        high = shortest_decimal(high, max(high - further, point), math.nextafter(high, math.inf))
     above = f"of {grouped(low)} or more" if low_is_inside else f"above {grouped(low)}"
     if math.isinf(low):
         return f"of at most {grouped(high)}"
