@@ -23,7 +23,7 @@ from fcca.counterfactuals._problem import (
     check_category_distance as check_category_distance,
     check_scale as check_scale,
 )
-from fcca.counterfactuals._regions import Regions
+from fcca.counterfactuals._regions import SIDES as SIDES, Regions
 from fcca.counterfactuals._result import PROVEN as PROVEN, STATUSES, Counterfactuals, Moves, joined as joined
 from fcca.counterfactuals._score_margins import (
     DEFAULT_MARGIN as DEFAULT_MARGIN,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -79,7 +78,7 @@ class RegionsOfCounterfactuals:
                     ends_at=np.inf if self.time_limit is None else perf_counter() + self.time_limit,
                     time_limit_per_row=np.inf if self.time_limit_per_row is None else self.time_limit_per_row,
                 )
-        predicted: NDArray[Any] = self.engine.predict(boxes.witnesses)
+        predicted = self.engine.class_index(self.engine.predict(boxes.witnesses))
         return Regions.of(found, which, boxes, predicted, lower_is_inside=is_linear, is_whole=self._is_whole)
 
     def _order(self, found: Explanations, i: int) -> list[tuple[int, int]]:

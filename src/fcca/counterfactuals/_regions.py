@@ -23,6 +23,8 @@ Bools = NDArray[np.bool_]
 
 LIMITS_SHOWN = 4
 REGIONS_SHOWN = 10
+#: Names of the sides of a box, by direction.
+SIDES = {-1: "lower", 0: "category", 1: "upper"}
 # In a sentence, an end is moved inwards by at most this share of the range of its column.
 ROUNDED_BY = 0.01
 
@@ -31,9 +33,9 @@ ROUNDED_BY = 0.01
 class Regions:
     """Boxes around the changed rows of counterfactuals, in which every row keeps the new class.
 
-    In such a box, the new class is certain: see :meth:`CounterfactualExplainer.regions`. A numeric column may take all numbers with
-    ``lower < x <= upper``, or ``lower <= x <= upper`` for a linear classifier. A column of categories may take a set of
-    categories. A missing or special value stays as it is. No side of a maximal box can be moved outwards.
+    In such a box, the new class is certain: see :meth:`CounterfactualExplainer.regions`. A numeric column may take all
+    numbers with ``lower < x <= upper``, or ``lower <= x <= upper`` for a linear classifier. A column of categories may take
+    a set of categories. A missing or special value stays as it is. No side of a maximal box can be moved outwards.
 
     Attributes
     ----------
@@ -57,9 +59,11 @@ class Regions:
     witness_rows : ndarray of shape (n_witnesses, n_features)
         Encoded rows. A witness is inside the box except for the column of its side, where it is just outside. There, the new
         class is not certain.
-    witness_class : ndarray of shape (n_witnesses,)
-        The class that the classifier predicts for the witness. It is the new class only if no class has a clear lead there
-        and elsewhere in the same cell.
+    witness_code : ndarray of shape (n_witnesses,)
+        The class that the classifier predicts for the witness, as a position in the classes. It is the new class only if no
+        class has a clear lead there and elsewhere in the same cell.
+    is_whole : ndarray of bool, shape (n_features,)
+        True for columns whose training values are whole numbers.
     """
 
     found: Explanations
@@ -73,11 +77,17 @@ class Regions:
     witness_feature: NDArray[np.int64]
     witness_direction: NDArray[np.int64]
     witness_rows: Floats
-    witness_class: NDArray[Any]
+    witness_code: NDArray[np.int32]
     is_whole: Bools
 
     def __len__(self) -> int:
         return len(self.status)
+
+    @property
+    def witness_class(self) -> NDArray[Any]:
+        """Predictions for the witnesses."""
+        predicted: NDArray[Any] = self.found.classes[self.witness_code]
+        return predicted
 
     @classmethod
     def of(
@@ -85,7 +95,7 @@ class Regions:
         found: Explanations,
         which: NDArray[np.int64],
         boxes: Boxes,
-        witness_class: NDArray[Any],
+        witness_code: NDArray[np.int32],
         *,
         lower_is_inside: bool,
         is_whole: Bools,
@@ -112,7 +122,7 @@ class Regions:
             witness_feature=boxes.witness_feature,
             witness_direction=boxes.witness_direction,
             witness_rows=boxes.witnesses,
-            witness_class=witness_class,
+            witness_code=witness_code,
             is_whole=is_whole,
         )
 
@@ -160,7 +170,7 @@ class Regions:
                 "lower": self.lower[at, feature],
                 "upper": self.upper[at, feature],
                 "categories": pd.Series(
-                    [self._labels(*place) for place in zip(at.tolist(), feature.tolist(), strict=True)], dtype=object
+                    [self.labels(*place) for place in zip(at.tolist(), feature.tolist(), strict=True)], dtype=object
                 ),
             }
         )
@@ -171,14 +181,13 @@ class Regions:
         The columns are row, answer, feature, side ("lower", "upper" or "category") and predicted, followed by one column per
         feature with the value of the witness, as a pair ``("value", feature)``.
         """
-        sides = {-1: "lower", 0: "category", 1: "upper"}
         found, m = self.found, len(self.found.feature_names)
         frame = pd.DataFrame(
             {
                 ("witness", "row"): found.labels[found.rows][self.witness_of],
                 ("witness", "answer"): found.answer[self.witness_of],
                 ("witness", "feature"): [found.feature_names[j] for j in self.witness_feature.tolist()],
-                ("witness", "side"): [sides[direction] for direction in self.witness_direction.tolist()],
+                ("witness", "side"): [SIDES[direction] for direction in self.witness_direction.tolist()],
                 ("witness", "predicted"): self.witness_class,
                 **{
                     ("value", found.feature_names[j]): found.values(
@@ -190,7 +199,8 @@ class Regions:
         )
         return frame
 
-    def _labels(self, i: int, j: int) -> tuple[Any, ...] | None:
+    def labels(self, i: int, j: int) -> tuple[Any, ...] | None:
+        """Return the categories of one column in a region; None for a numeric column."""
         if j not in self.categories:
             return None
         columns = self.found.columns
