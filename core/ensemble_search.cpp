@@ -23,9 +23,10 @@ constexpr double worth_reducing = 0.95;
 }  // namespace
 
 EnsembleSearch::EnsembleSearch(const EnsembleModel& ensemble, const Limits& limits, const Cost& cost, const Examples& examples,
-                               const SideRows& side_rows)
-    : ensemble_(ensemble), examples_(examples), side_rows_(side_rows), landings_(ensemble.cells, limits, cost),
-      rules_(ensemble.cells, limits), scores_(ensemble.trees.n_outputs - side_rows.n) {
+                               const SideRows& side_rows, double relative_gap)
+    : ensemble_(ensemble), examples_(examples), side_rows_(side_rows), relative_gap_(relative_gap),
+      tolerance_(std::max(relative_gap, proof_tolerance)), landings_(ensemble.cells, limits, cost), rules_(ensemble.cells, limits),
+      scores_(ensemble.trees.n_outputs - side_rows.n) {
   task_.ensemble = &ensemble;
   task_.small_cost = std::max(1e-6 * (cost.lambda0 + cost.lambda1 + cost.lambda2), std::numeric_limits<double>::min());
 }
@@ -89,7 +90,7 @@ void EnsembleSearch::aim_at(const Query& query, std::int32_t target, std::int32_
 }
 
 double EnsembleSearch::limit() const {
-  return best_.cost < infinity ? best_.cost / unit_ * (1 - proof_tolerance) : 2.0;
+  return best_.cost < infinity ? enough(best_.cost / unit_) : 2.0;
 }
 
 void EnsembleSearch::begin_from_examples(Incumbent& incumbent) {
@@ -106,7 +107,7 @@ void EnsembleSearch::begin_from_examples(Incumbent& incumbent) {
 }
 
 void EnsembleSearch::reduce() {
-  reduction_.build(task_, best_.cost * (1 - proof_tolerance));
+  reduction_.build(task_, enough(best_.cost));
   reduced_for_ = best_.cost;
 }
 
@@ -239,6 +240,10 @@ Outcome EnsembleSearch::outcome_of(const Query& query, const Incumbent& incumben
   Outcome outcome = finished(incumbent.found(), open_bound < incumbent.cost, incumbent.cost, open_bound, nodes_);
   if (!incumbent.found()) return outcome;
   outcome.target = target;
+  // The incumbent only became cheaper, so all that was left out, for any incumbent, costs at least what is enough for the last one.
+  if (relative_gap_ > 0 && outcome.cost > 0 && outcome.bound >= enough(outcome.cost)) {
+    outcome.status = Status::within_gap, outcome.bound = enough(outcome.cost);
+  }
   for (const std::size_t j : ensemble_.movable) {
     if (incumbent.cells[j] == task_.own[j]) continue;
     outcome.moves.push_back({static_cast<std::int32_t>(j), landings_.of(query, j, incumbent.cells[j], task_.own[j]),

@@ -30,10 +30,12 @@ struct SideRows {
 };
 
 // There is one object per thread. It keeps its buffers from point to point, but its outcome depends on the query alone. Of equally cheap
-// changes, the first one that the search finds wins.
+// changes, the first one that the search finds wins. With a relative gap, changes that are cheaper than the incumbent by at most this
+// share of its cost are not searched.
 class EnsembleSearch {
  public:
-  EnsembleSearch(const EnsembleModel& ensemble, const Limits& limits, const Cost& cost, const Examples& examples, const SideRows& side_rows);
+  EnsembleSearch(const EnsembleModel& ensemble, const Limits& limits, const Cost& cost, const Examples& examples, const SideRows& side_rows,
+                 double relative_gap = 0);
   Outcome solve(const Query& query, const Stop& stop);
 
  private:
@@ -62,10 +64,13 @@ class EnsembleSearch {
   bool keep_rules();
   void descend(std::size_t depth, double inherited);
   double limit() const;
+  // Everything that is not searched costs at least this much, which is less than the cost by the relative gap or the proof tolerance.
+  double enough(double cost) const { return cost * (1 - tolerance_); }
 
   const EnsembleModel& ensemble_;
   const Examples& examples_;
   SideRows side_rows_;
+  double relative_gap_, tolerance_;
   Landings landings_;
   FeatureRules rules_;
   Task task_;

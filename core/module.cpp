@@ -99,12 +99,13 @@ auto solve_linear(Matrix rows, Longs points, Ints own_class, Ints target, Double
 
 auto solve_ensemble(Matrix rows, Longs points, Ints own_class, Ints target, Doubles margin, const CellArrays& cell_arrays,
                     const LimitArrays& limits, Longs roots, Ints feature, Ints cut, Ints left, Ints right, Matrix values, Doubles base,
-                    Doubles side_least, IntMatrix examples, double lambda0, double lambda1, double lambda2, std::size_t n_threads,
-                    double time_limit, double time_limit_per_row, nb::object progress) {
+                    Doubles side_least, IntMatrix examples, double lambda0, double lambda1, double lambda2, double relative_gap,
+                    std::size_t n_threads, double time_limit, double time_limit_per_row, nb::object progress) {
   const Cells& cells = cell_arrays.cells;
   const std::size_t n_nodes = feature.shape(0);
   require(cut.shape(0) == n_nodes && values.shape(0) == n_nodes, "the nodes' arrays disagree");
   require_all(values, is_finite, "a value must be finite"), require_all(base, is_finite, "a base must be finite");
+  require(relative_gap >= 0 && relative_gap < 1, "relative_gap must be at least 0 and below 1");
   require_all(side_least, is_number, "the least value of a side row must be a number");
   require(values.shape(1) == base.shape(0) && side_least.shape(0) < base.shape(0), "values, base and side rows disagree");
   require_nodes(roots, feature, left, right, cells.n_features);
@@ -125,7 +126,7 @@ auto solve_ensemble(Matrix rows, Longs points, Ints own_class, Ints target, Doub
   }();
   const SideRows side_rows{side_least.shape(0), side_least.data()};
   return solve_all(questions, {n_threads, time_limit, time_limit_per_row}, 1, progress,
-                   [&] { return EnsembleSearch(ensemble, limits.limits, cost, example_cells, side_rows); });
+                   [&] { return EnsembleSearch(ensemble, limits.limits, cost, example_cells, side_rows, relative_gap); });
 }
 
 void score_additive(Matrix rows, const CellArrays& cells, Matrix values, Doubles base, MutableMatrix out) {
@@ -402,7 +403,7 @@ NB_MODULE(_core, m) {
   m.def("solve_ensemble", &fcca::solve_ensemble, nb::arg("rows"), nb::arg("points"), nb::arg("own_class"), nb::arg("target"),
         nb::arg("margin"), nb::arg("cells"), nb::arg("limits"), nb::arg("roots"), nb::arg("feature"), nb::arg("cut"), nb::arg("left"),
         nb::arg("right"), nb::arg("values"), nb::arg("base"), nb::arg("side_least"), nb::arg("examples"), nb::arg("lambda0"), nb::arg("lambda1"),
-        nb::arg("lambda2"), nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("time_limit_per_row"), nb::arg("progress").none());
+        nb::arg("lambda2"), nb::arg("relative_gap"), nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("time_limit_per_row"), nb::arg("progress").none());
   m.def("order_trees", &fcca::order_trees, nb::arg("roots"), nb::arg("feature"), nb::arg("cut"), nb::arg("left"), nb::arg("right"),
         nb::arg("first_left"), nb::arg("left_cells"), nb::arg("n_cells"));
   m.def("solve_tree", &fcca::solve_tree, nb::arg("table"), nb::arg("label").none(), nb::arg("weight"), nb::arg("count").none(),

@@ -10,9 +10,10 @@ namespace fcca {
 
 enum class Status : std::int8_t {
   optimal = 0,     // the cheapest change, proven
-  feasible = 1,    // a change that flips the model; time ran out before the proof, bound is a valid lower bound
-  infeasible = 2,  // proven: no change inside the range of the data flips the model
-  unknown = 3,     // time ran out before any change was found; bound is a valid lower bound
+  within_gap = 1,  // a change that flips the model, and proof that its cost is within the relative gap of the cheapest: of the bound
+  feasible = 2,    // a change that flips the model; time ran out before the proof, bound is a valid lower bound
+  infeasible = 3,  // proven: no change inside the range of the data flips the model
+  unknown = 4,     // time ran out before any change was found; bound is a valid lower bound
 };
 
 struct Move {

@@ -116,6 +116,7 @@ def solve_ensemble(
     lambda0: float,
     lambda1: float,
     lambda2: float,
+    relative_gap: float,
     n_threads: int,
     time_limit: float,
     time_limit_per_row: float,

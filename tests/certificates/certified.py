@@ -228,6 +228,7 @@ CASES = {
     ),
     "as many as will do": lambda: fitted(numbers(100, 3), rf(3, 2), classifier={"n_thresholds": "auto"}),
     "searches cut short": lambda: fitted(numbers(60, 8), rf(25, 4), time_limit_per_row=0.0003),
+    "searches within a gap": lambda: fitted(numbers(60, 6), rf(25, 4), relative_gap=0.2),
     "another tree": lambda: fitted(
         mixed(classes=3),
         rf(),

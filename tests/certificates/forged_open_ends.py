@@ -1,4 +1,4 @@
-"""Forgeries that call counterfactuals unproven, which would hide thresholds."""
+"""Forgeries that call counterfactuals unproven, which would hide thresholds, or claim a better bound than was proven."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numpy as np
 from certificates.certified import case
 from certificates.forgeries import forgery, point_of
 from certificates.rebuilt import called, rebuilt, rows_of_a_column, without_moves
+from fcca import CounterfactualExplainer
 
 OF_ALL = {"sample": None, "time_limit": 10.0}
 
@@ -126,3 +127,43 @@ def an_unknown_one_with_a_bound_that_nobody_proved(d):
     called(d, {d["counterfactuals"]["row"][at]}, "unknown")
     d["counterfactuals"]["bound"][at] = 9.0
     rebuilt(d, case("searches cut short"))
+
+
+# --- within a relative gap ------------------------------------------------------------------------------------------------
+
+WITHIN = "searches within a gap"
+
+
+def dearer_than_the_cheapest(document):
+    """Position of a counterfactual within the gap that is not the cheapest, and the cheapest cost."""
+    one, found = case(WITHIN), document["counterfactuals"]
+    explainer = CounterfactualExplainer(one.model, one.X)
+    exact = explainer.explain(one.X.iloc[found["row"]])
+    at = int((np.array(found["cost"]) - exact.cost).argmax())
+    assert found["status"][at] == "within_gap"
+    assert found["cost"][at] > 1.001 * exact.cost[at]
+    return at, float(exact.cost[at])
+
+
+@forgery("optima", "the bound is", "but a change costs", of=WITHIN, **OF_ALL)
+def a_bound_above_the_cheapest_cost(d):
+    at, least = dearer_than_the_cheapest(d)
+    d["counterfactuals"]["bound"][at] = (d["counterfactuals"]["cost"][at] + least) / 2
+
+
+@forgery("optima", "not optimal, because a change costs", of=WITHIN, **OF_ALL)
+def one_within_the_gap_called_optimal(d):
+    at, _ = dearer_than_the_cheapest(d)
+    d["counterfactuals"]["status"][at], d["counterfactuals"]["bound"][at] = "optimal", d["counterfactuals"]["cost"][at]
+    rebuilt(d, case(WITHIN))
+
+
+@forgery("bounds", "status is within_gap, but the bound is below 0.8 of the cost", of=WITHIN)
+def a_bound_outside_of_the_gap(d):
+    d["counterfactuals"]["bound"][point_of(d, "within_gap")] *= 0.99
+
+
+@forgery("bounds", "status is within_gap, but the searches had no relative gap", of="rf")
+def one_within_a_gap_that_was_not_asked_for(d):
+    called(d, {d["counterfactuals"]["row"][7]}, "within_gap")
+    rebuilt(d, case("rf"))

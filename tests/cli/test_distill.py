@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import subprocess
@@ -409,6 +410,18 @@ def test_an_interrupt_while_writing_leaves_the_old_files(csv, out, monkeypatch):
     result = distill(csv, "--out", out, "--random-state", 1)
     assert (result.exit_code, result.stdout, result.stderr) == (130, "", "")  # that it was interrupted, main says
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_counterfactuals_within_a_gap_are_counted_and_certified(csv, out):
+    result = distill(csv, "--out", out, "--relative-gap", 0.1)
+    assert result.exit_code == 0
+    assert " within the gap" in result.stdout
+    lines = pd.read_parquet(out / "counterfactuals.parquet")
+    assert set(lines["status"]) == {"within_gap"}
+    assert len(pd.read_csv(out / "thresholds.csv")) > 0
+    document = json.loads((out / "certificate.json").read_text())
+    assert document["parameters"]["relative_gap"] == 0.1
+    assert set(document["statuses"]) == {"within_gap"}
 
 
 def test_unverified_counterfactuals_are_an_error_after_the_files_are_written(csv, out, monkeypatch):

@@ -90,6 +90,18 @@ def test_a_target_a_probability_and_a_threshold_are_kept_to(model, csv, classifi
     assert predicted == np.where(classifier.predict_proba(columns())[:, 1] >= 0.2, "yes", "no").tolist()
 
 
+def test_a_relative_gap_is_kept_and_named(model, csv, classifier):
+    result = explain(model, csv, "--rows", "0-9", "--relative-gap", 0.2, "--json")
+    answers = json.loads(result.stdout)["answers"]
+    exact = CounterfactualExplainer(classifier, columns()).explain(columns().iloc[:10])
+    for answer, least in zip(answers, exact.cost.tolist(), strict=True):
+        assert answer["status"] == "within_gap"
+        assert answer["bound"] <= least * (1 + 1e-9)
+        assert answer["bound"] >= answer["cost"] * 0.8 * (1 - 1e-9)
+        assert answer["sentence"].endswith("(no change is over 20 % cheaper).")
+    assert "10 within the gap" in explain(model, csv, "--rows", "0-9", "--relative-gap", 0.2).stdout
+
+
 def test_the_summary_says_if_time_ran_out(model, csv):
     result = explain(model, csv, "--rows", "0-3", "--time-limit", 0)
     assert result.exit_code == 0
@@ -221,6 +233,8 @@ def test_values_that_training_did_not_have_are_noted_once(csv, tmp_path):
         ("--jobs", "0"),
         ("--time-limit", "-1"),
         ("--time-limit-per-row", "nan"),
+        ("--relative-gap", "1"),
+        ("--relative-gap", "-0.1"),
         ("--out", "changes.xlsx"),
     ],
 )

@@ -10,7 +10,7 @@ from oracles import tree_enumeration
 
 CRITERIA = ("error", "gini", "log_loss", "evidence", "error+log_loss")
 
-OPTIMAL, FEASIBLE = STATUSES.index("optimal"), STATUSES.index("feasible")
+OPTIMAL, WITHIN_GAP, FEASIBLE = (STATUSES.index(name) for name in ("optimal", "within_gap", "feasible"))
 
 
 def check_call(name: str, arguments: Arguments) -> None:
@@ -77,7 +77,7 @@ def _check_selection(arguments, chosen, cost, bound, is_optimal, n_nodes):
 
 def _check_counterfactuals(arguments, cost, bound, status, target, n_nodes, first_move, feature, landing, cut, seconds):
     n, m = arguments["rows"].shape
-    found = (status == OPTIMAL) | (status == FEASIBLE)
+    found = np.isin(status, [OPTIMAL, WITHIN_GAP, FEASIBLE])
     assert len(cost) == len(bound) == len(status) == len(target) == n
     assert np.isfinite(cost[found]).all()
     assert (bound[found] <= cost[found] + 1e-9).all()

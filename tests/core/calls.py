@@ -218,6 +218,7 @@ def solve_ensemble(random: Random) -> Arguments:
         "base": random.normal(size=K + n_side),
         "side_least": np.full(n_side, -0.5),
         "examples": random.integers(0, n_cuts + 1, (4, m)).astype(np.int32),
+        "relative_gap": float(random.choice([0.0, 0.0, 0.05, 0.5])),
     }
 
 

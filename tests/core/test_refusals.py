@@ -130,6 +130,7 @@ def _of(name):
             "base": np.zeros(3),
             "side_least": np.zeros(0),
             "examples": np.zeros((2, m), dtype=np.int32),
+            "relative_gap": 0.0,
         }
         return {**asked, "cells": cell, "limits": rules, **nodes, "cut": cut, **tables}
     if name == "order_trees":
@@ -278,6 +279,8 @@ CASES = [
     ),
     ("solve_ensemble", "examples", _put(0, 99), "the cell of an example is out of range"),
     ("solve_ensemble", "examples", _put(0, -1), "the cell of an example is out of range"),
+    ("solve_ensemble", "relative_gap", lambda _: 1.0, "relative_gap must be at least 0 and below 1"),
+    ("solve_ensemble", "relative_gap", lambda _: NAN, "relative_gap must be at least 0 and below 1"),
     ("solve_ensemble", "own_class", _put(0, 3), "a class is out of range"),
     ("solve_ensemble", "roots", _put(0, -1), "a root is out of range"),
     ("solve_ensemble", "roots", _put(0, 10**12), "a root is out of range"),

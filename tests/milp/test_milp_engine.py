@@ -22,7 +22,7 @@ from fcca.models import TreeEnsemble
 from fcca.models._links import Logistic
 from oracles import contract, ensemble_milp
 
-OPTIMAL, FEASIBLE, INFEASIBLE, UNKNOWN = range(4)
+OPTIMAL, _, FEASIBLE, INFEASIBLE, UNKNOWN = range(5)
 TYPES = ["f8", "f8", "i1", "i4", "i8", "i8", "i4", "f8", "f8", "f8"]
 
 

@@ -33,7 +33,7 @@ FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 SHARES = ("p0", "p1", "Q")
 COSTS = ("lambda0", "lambda1", "lambda2")
 # Values of parameters that older documents do not have.
-OLD_DEFAULTS = {"scale": "range", "category_distance": 1.0, "count_ties": False, "special_values": None}
+OLD_DEFAULTS = {"scale": "range", "category_distance": 1.0, "count_ties": False, "special_values": None, "relative_gap": 0.0}
 TIMES = ("time_limit", "time_limit_per_row")
 TREE_PARAMETERS = {
     "criterion": str,
@@ -304,6 +304,8 @@ def _parameters(given: dict[str, Any]) -> StatedParameters:
     search = _reader.entries(OLD_DEFAULTS | given, numbers, where) | texts
     _reader.check_range(search, (*SHARES, "merge_tolerance"), 0, 1, where)
     _reader.check_range(search, (*COSTS, *TIMES), 0, math.inf, where)
+    if not 0 <= search["relative_gap"] < 1:
+        raise _reader.damaged("the relative gap must be from 0 to below 1")
     if search["preset"] not in PRESETS:
         raise _reader.damaged(f"the preset must be one of {', '.join(map(str, PRESETS))}, got {search['preset']!r}")
     if isinstance(search["max_thresholds"], str) and search["max_thresholds"] != "all":

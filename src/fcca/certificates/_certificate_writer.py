@@ -46,6 +46,7 @@ SEARCH: dict[str, Any] = {
     "round_thresholds": bool,
     "time_limit": float | None,
     "time_limit_per_row": float | None,
+    "relative_gap": float,
 }
 IN_CHUNKS = "The rows came in chunks, so the counterfactuals were counted and not kept."
 LONGEST_VALUE = 200

@@ -65,7 +65,7 @@ def moves_start(given: Evidence) -> list[str]:
     )
     moved = np.bincount(given.move_point, minlength=len(points.row)) > 0
     wrong = {
-        "the status is optimal or feasible, but nothing moves": given.claims_flip & ~moved,
+        "the status is optimal, within_gap or feasible, but nothing moves": given.claims_flip & ~moved,
         "the status is infeasible or unknown, but there are moves": given.without_counterfactual & moved,
     }
     return problems + _counterfactual_problems(given, wrong)
@@ -275,17 +275,22 @@ def _costs(given: Evidence) -> Floats:
 def bounds(given: Evidence) -> list[str]:
     """Check that the lower bounds agree with the costs and statuses.
 
-    No bound may be above its cost, and the bound of an optimal counterfactual must equal its cost.
+    No bound may be above its cost, and the bound of an optimal counterfactual must equal its cost. Within the relative gap,
+    the bound must be near enough to the cost.
     """
-    points = given.points
+    points, relative_gap = given.points, given.stated.parameters.search["relative_gap"]
     with np.errstate(invalid="ignore"):
         above = ~given.without_counterfactual & (points.bound > points.cost * (1 + NEAR) + NEAR)
         apart = ~above & ~is_near(points.bound, points.cost)
-    below = apart & given.unverified & (not given.may_end_open)
+        beyond = apart & (points.bound < points.cost * (1 - relative_gap) * (1 - NEAR))
+    below = beyond & given.unverified & (not given.may_end_open)
+    near = given.status == "within_gap"
     bounded = np.isfinite(points.bound)
     wrong = {
         "the bound is above the cost": above,
         "the status is optimal, but the bound is below the cost": apart & (given.status == "optimal"),
+        "the status is within_gap, but the searches had no relative gap": near & (relative_gap == 0),
+        f"the status is within_gap, but the bound is below {1 - relative_gap:.6g} of the cost": near & beyond,
         "the bound is below the cost, but without a time limit every search ends with a proof": below,
         "the status is infeasible or unknown, but there is a cost": given.without_counterfactual & np.isfinite(points.cost),
         "the status is infeasible, but there is a bound": (given.status == "infeasible") & bounded,

@@ -21,7 +21,7 @@ from fcca.certificates._evidence import (
     problem_of_rows,
 )
 from fcca.constraints import Limits, limits_for
-from fcca.counterfactuals import STATUSES, CounterfactualEngine, Counterfactuals
+from fcca.counterfactuals import PROVEN, STATUSES, CounterfactualEngine, Counterfactuals
 from fcca.milp import ANY_OTHER_CLASS, LinearSearch, Task
 from fcca.models import LinearModel
 from fcca.utils import progress_bar
@@ -40,7 +40,7 @@ class Proofs:
         Cost of the cheapest change found, and a lower bound on the cost of all changes. Infinite if no change flips the
         black box.
     proven : ndarray of bool
-        True if it is proven that no change is cheaper, or that no change flips the black box.
+        True if it is proven that no change is cheaper than the stated bound, or that no change flips the black box.
     by_program : ndarray of bool
         True if the proof comes from a mixed-integer program, which is independent of the search.
     """
@@ -99,9 +99,9 @@ def _contradictions(given: Evidence, chosen: Longs, proofs: Proofs) -> list[str]
         room = TOLERANCE * np.maximum(1.0, np.where(np.isfinite(cost), cost, 1.0))
         little = NEAR * np.maximum(1.0, bound)
         cheaper = (status == "optimal") & (proofs.cost < cost - room)
-        dearer = np.isin(status, ("optimal", "feasible")) & (proofs.bound > cost + room)
+        dearer = np.isin(status, (*PROVEN, "feasible")) & (proofs.bound > cost + room)
         flips = (status == "infeasible") & np.isfinite(proofs.cost)
-        beyond = (status == "feasible") & (proofs.cost < bound - room)
+        beyond = np.isin(status, ("within_gap", "feasible")) & (proofs.cost < bound - room)
         beyond_open = (status == "unknown") & (proofs.cost < bound - little)
     above_bound = "the bound is {bound:.12g}, but a change costs {proven:.12g}"
     problems = []
@@ -164,7 +164,16 @@ def _by_tree_programs(
         progress=report,
     )
     proofs.cost[:], proofs.bound[:] = _proven(found)
-    proofs.proven[:] = found.is_status("optimal", "infeasible")
+    proofs.proven[:] = _settled(given, chosen, found.is_status("optimal", "infeasible"), proofs.bound)
+
+
+def _settled(given: Evidence, chosen: Longs, ended: Bools, bound: Floats) -> Bools:
+    """Return which counterfactuals are settled: their search ended, or proved the bound of a status within_gap."""
+    stated = given.points.bound[chosen]
+    with np.errstate(invalid="ignore"):
+        enough = bound >= stated - TOLERANCE * np.maximum(1.0, stated)
+    settled: Bools = ended | ((given.status[chosen] == "within_gap") & enough)
+    return settled
 
 
 def _proven(found: Counterfactuals) -> tuple[Floats, Floats]:
@@ -208,7 +217,8 @@ def _by_search(given: Evidence, chosen: Longs, proofs: Proofs) -> None:
     cost, bound = _proven(found)
     proofs.cost[which] = np.minimum(proofs.cost[which], cost)
     proofs.bound[which] = np.maximum(proofs.bound[which], bound)
-    proofs.proven[which] = found.is_status("optimal", "infeasible")
+    ended = found.is_status("optimal", "infeasible")
+    proofs.proven[which] = _settled(given, chosen[which], ended, proofs.bound[which])
     proofs.by_program[which] = False
 
 
@@ -261,6 +271,6 @@ def _unverified_again(given: Evidence, chosen: Longs) -> tuple[list[str], int]:
     wrong(is_near(bound, cost) & (found.cost < cost - room), "there is a cheaper change")
     none_below = np.where(found.is_status("infeasible"), np.inf, found.bound) > cost + room
     wrong(none_below, "every allowed change is proven to cost more")
-    kept = found.is_status("optimal") & ~given.keeps_rules[chosen] & ~none_below
+    kept = found.is_proven & ~given.keeps_rules[chosen] & ~none_below
     wrong(kept, "a change with at most this cost obeys the rules that the stated change breaks")
     return problems, int(again.sum())

@@ -16,7 +16,7 @@ from fcca.certificates._certificate_reader import CertificateDocument, StatedCou
 from fcca.certificates._certificate_writer import WITHOUT_COUNTERFACTUAL
 from fcca.certificates._fingerprints import plain_label
 from fcca.constraints import Limits, holds
-from fcca.counterfactuals import STATUSES, CounterfactualEngine, Counterfactuals, Moves
+from fcca.counterfactuals import PROVEN, STATUSES, CounterfactualEngine, Counterfactuals, Moves
 from fcca.discretizers import ThresholdSearch
 from fcca.export import DistilledTree
 from fcca.models import LinearModel
@@ -366,9 +366,9 @@ class Evidence:
     def claims_flip(self) -> Bools:
         """Mask of the counterfactuals that, according to the certificate, flip the prediction.
 
-        Their status is optimal or feasible.
+        Their status is optimal, within_gap or feasible.
         """
-        return np.isin(self.status, ("optimal", "feasible"))
+        return np.isin(self.status, (*PROVEN, "feasible"))
 
     @cached_property
     def unverified(self) -> Bools:

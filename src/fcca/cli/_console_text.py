@@ -97,4 +97,9 @@ def status_counts(statuses: Mapping[str, int]) -> str:
     """Describe how many counterfactuals have each status: ``12 proven optimal, 3 infeasible``."""
     counts = dict(statuses)
     parts = [f"{number(counts.pop('optimal', 0))} proven optimal", f"{number(counts.pop('infeasible', 0))} infeasible"]
-    return ", ".join(parts + [f"{number(count)} {status}" for status, count in counts.items()])
+    return ", ".join(parts + [f"{number(count)} {status_in_words(status)}" for status, count in counts.items()])
+
+
+def status_in_words(status: str) -> str:
+    """Describe the status of a counterfactual: ``proven optimal``, ``within the gap``."""
+    return {"optimal": "proven optimal", "within_gap": "within the gap"}.get(status, status)

@@ -55,7 +55,7 @@ class CounterfactualLines:
         rows : ndarray
             Row numbers, in the input table, of the training rows of the chunk. ``found.rows`` are indices into this array.
         """
-        self._costs.write(found.cost[found.is_status("optimal")].tobytes())
+        self._costs.write(found.cost[found.is_proven].tobytes())
         if self.path is None:
             return
         lines = lines_of(found, rows)
@@ -66,7 +66,7 @@ class CounterfactualLines:
             self._writer.write_table(pa.Table.from_pandas(lines, self._schema, preserve_index=False))
 
     def median_cost(self) -> float:
-        """Return the median cost of the counterfactuals that are proven optimal."""
+        """Return the median cost of the proven counterfactuals."""
         self._costs.flush()
         return float(np.median(np.memmap(self._costs, dtype=np.float64), overwrite_input=True))
 

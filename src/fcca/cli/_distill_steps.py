@@ -199,6 +199,7 @@ def _new_classifier(black_box: Any, tree: OptimalTreeClassifier, settings: Disti
         round_thresholds=settings.round_thresholds,
         time_limit=settings.time_limit,
         time_limit_per_row=settings.time_limit_per_row,
+        relative_gap=settings.relative_gap,
         constraints=rules or None,
         n_jobs=settings.jobs,
     )

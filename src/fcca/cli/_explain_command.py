@@ -50,6 +50,9 @@ class Explain(options.Costs, options.SearchLimits):
     [dim]# with a probability of at least 80 %, written to a table[/]
     [cyan]fcca explain m.json loans.csv --target 1 --target-probability 0.8 --out a.csv[/]
 
+    [dim]# how far the changed rows may drift before the class changes again[/]
+    [cyan]fcca explain loans.skops loans.csv --rows 5 --regions[/]
+
     [dim]# only possible changes, with rules such as immutable: \\[age][/]
     [cyan]fcca explain loans.skops loans.csv --rows 17 --rules rules.yaml[/]
 
@@ -95,6 +98,13 @@ class Explain(options.Costs, options.SearchLimits):
             lambda n: 1 <= n <= MOST_COUNTERFACTUALS,
         ),
     ] = 1
+    regions: Annotated[
+        bool,
+        question(
+            "--regions",
+            help="Also find a maximal region around each changed row in which every row keeps the new class, with proof.",
+        ),
+    ] = False
     label: Annotated[str | None, data_option(metavar="COL", help="Label column of DATA, which is ignored.")] = None
     class_names: options.ClassNames = None
     out: Annotated[

@@ -21,19 +21,27 @@ from fcca.cli._checks import check_special_columns, chosen_rows, margin_of
 from fcca.cli._class_names import ClassNames
 from fcca.cli._column_types import one_type_per_column
 from fcca.cli._command import Result
-from fcca.cli._console_text import add_numbers, number, panel, plain_table, printable, seconds, written_to
+from fcca.cli._console_text import add_numbers, number, panel, plain_table, printable, seconds, status_in_words, written_to
 from fcca.cli._explain_command import Explain
 from fcca.cli._models import columns_of, decision, described, notes_on_labels, tree_or_model_from_file
 from fcca.cli._notes import collected_notes
 from fcca.cli._read_table import read_features
 from fcca.cli._rules_option import read_rules
 from fcca.cli._running import EXIT_UNVERIFIED
-from fcca.counterfactuals import CounterfactualExplainer, Explanations
+from fcca.counterfactuals import SIDES, CounterfactualExplainer, Explanations, Regions
 from fcca.exceptions import InvalidInputError, UnknownValuesWarning
+from fcca.tables import Columns
 from fcca.utils import AtomicOutputs, step
 
 COUNTERFACTUALS_SHOWN = 20
-STYLES = {"optimal": "green", "feasible": "yellow", "infeasible": "dim", "unknown": "yellow", "unverified": "bold red"}
+STYLES = {
+    "optimal": "green",
+    "within_gap": "green",
+    "feasible": "yellow",
+    "infeasible": "dim",
+    "unknown": "yellow",
+    "unverified": "bold red",
+}
 
 
 def _rows(text: str | None, n_rows: int) -> list[int]:
@@ -76,6 +84,7 @@ class ExplainResult(Result):
     found: Explanations  # rows are named by their positions in the file
     seconds: float
     notes: tuple[str, ...]
+    regions: Regions | None = None
 
     @property
     def decision(self) -> str | None:
@@ -107,7 +116,7 @@ class ExplainResult(Result):
             panel("fcca explain", self._facts()),
             _counterfactuals_table(self.found),
             Text(),
-            _sentences(self.found),
+            _sentences(self.found, self.regions),
             *written_to(written),
         )
 
@@ -157,29 +166,63 @@ class ExplainResult(Result):
                 "moves": [
                     {
                         "feature": found.feature_names[found.moves.feature[k]],
-                        "from": self._value(k, found.moves.origin[k]),
-                        "to": self._value(k, found.moves.landing[k]),
+                        "from": _value(found.columns, int(found.moves.feature[k]), float(found.moves.origin[k])),
+                        "to": _value(found.columns, int(found.moves.feature[k]), float(found.moves.landing[k])),
                         "cut": _json_number(found.moves.cut[k]),
                     }
                     for k in range(begin[i], begin[i + 1])
                 ],
+                **({} if self.regions is None else {"region": _region(self.regions, i)}),
             }
 
-    def _value(self, move: int, code: float) -> Any:
-        """Return a value before or after a change; None for a missing value.
 
-        Parameters
-        ----------
-        move : int
-            Index of the change in ``found.moves``.
-        code : float
-            The value, or the code of a category.
-        """
-        columns = self.found.columns
-        value = code if columns is None else columns.label(int(self.found.moves.feature[move]), float(code))
-        if isinstance(value, np.generic):
-            value = value.item()
-        return _json_number(value) if isinstance(value, float) else value
+def _value(columns: Columns | None, feature: int, code: float) -> Any:
+    """Return a value of a column for ``--json``; None for a missing value.
+
+    ``code`` is the value, or the code of a category.
+    """
+    value = code if columns is None else columns.label(feature, code)
+    if isinstance(value, np.generic):
+        value = value.item()
+    return _json_number(value) if isinstance(value, float) else value
+
+
+def _region(regions: Regions, i: int) -> dict[str, Any]:
+    """Return a region as a dictionary, for ``--json``.
+
+    An end is None if the column has no limit there, or if its value is missing or a category.
+    """
+    names = regions.found.feature_names
+    limited = [] if regions.status[i] == "none" else np.flatnonzero(~regions.is_free[i]).tolist()
+    return {
+        "status": str(regions.status[i]),
+        "sentence": regions.sentence(i),
+        "lower_is_inside": regions.lower_is_inside,
+        "limits": [
+            {
+                "feature": names[j],
+                "lower": _json_number(regions.lower[i, j]),
+                "upper": _json_number(regions.upper[i, j]),
+                "categories": regions.labels(i, j),
+            }
+            for j in limited
+        ],
+        "free": [names[j] for j in np.flatnonzero(regions.is_free[i]).tolist()],
+        "witnesses": [_witness(regions, k) for k in np.flatnonzero(regions.witness_of == i).tolist()],
+    }
+
+
+def _witness(regions: Regions, k: int) -> dict[str, Any]:
+    """Return a witness, with its values that differ from the changed row."""
+    found, row, point = regions.found, regions.witness_rows[k], regions.found.points[regions.witness_of[k]]
+    different = np.flatnonzero(~((row == point) | (np.isnan(row) & np.isnan(point)))).tolist()
+    predicted = regions.witness_class[k]
+    return {
+        "feature": found.feature_names[regions.witness_feature[k]],
+        "side": SIDES[int(regions.witness_direction[k])],
+        "predicted": predicted.item() if isinstance(predicted, np.generic) else predicted,
+        "values": {found.feature_names[j]: _value(found.columns, j, float(row[j])) for j in different},
+    }
 
 
 def _json_number(x: float) -> float | None:
@@ -216,6 +259,7 @@ def run_explain(settings: Explain) -> ExplainResult:
             n_jobs=settings.jobs,
             time_limit=settings.time_limit,
             time_limit_per_row=settings.time_limit_per_row,
+            relative_gap=settings.relative_gap,
             handle_unknown="ignore",  # the notes of the result name these values
         )
         target = names.label("--target", settings.target)
@@ -223,9 +267,12 @@ def run_explain(settings: Explain) -> ExplainResult:
         began = perf_counter()
         found = explainer.explain(X.iloc[rows], target, settings.target_probability, settings.n)
         duration = perf_counter() - began
-    found = replace(found, classes=np.array(names.all(found.classes.tolist()))) if names.by_label else found
+        regions = explainer.regions(found) if settings.regions else None
+    if names.by_label:
+        found = replace(found, classes=np.array(names.all(found.classes.tolist())))
+        regions = None if regions is None else replace(regions, found=found)
     every_note = (*notes_on_labels(model, model_file), *unused, *notes, *found.notes)
-    return ExplainResult(settings, explainer.classifier, names, X.shape, found, duration, every_note)
+    return ExplainResult(settings, explainer.classifier, names, X.shape, found, duration, every_note, regions)
 
 
 # --- console -------------------------------------------------------------------------------------------------------------
@@ -253,11 +300,7 @@ def _counts(found: Explanations) -> str:
     already, no_other = _is_already_target(found), _is_no_other(found)
     n_rows, n_changes = len(np.unique(found.rows)), int((~already & ~no_other).sum())
     statuses = found.status[~already & ~no_other].tolist()
-    parts = [
-        f"{number(statuses.count(status))} {'proven optimal' if status == 'optimal' else status}"
-        for status in STYLES
-        if status in statuses
-    ]
+    parts = [f"{number(statuses.count(status))} {status_in_words(status)}" for status in STYLES if status in statuses]
     if already.any():
         targets = {printable(target) for target in found.target[already]}
         parts.append(f"{number(int(already.sum()))} already {targets.pop() if len(targets) == 1 else 'in the target class'}")
@@ -311,8 +354,12 @@ def _share(probability: float) -> str:
     return f"{probability:.3f}" if np.isfinite(probability) else "–"
 
 
-def _sentences(found: Explanations) -> Group:
-    lines = [Text(printable(text)) for text in found.sentences()[:COUNTERFACTUALS_SHOWN]]
+def _sentences(found: Explanations, regions: Regions | None) -> Group:
+    lines = []
+    for i, text in enumerate(found.sentences()[:COUNTERFACTUALS_SHOWN]):
+        lines.append(Text(printable(text)))
+        if regions is not None and regions.status[i] != "none":
+            lines.append(Text(f"  {printable(regions.sentence(i))}", style="dim"))
     if len(found) > COUNTERFACTUALS_SHOWN:
         more = number(len(found) - COUNTERFACTUALS_SHOWN)
         lines.append(Text(f"… {more} more: use --out FILE or --json for all.", style="dim"))

@@ -116,6 +116,7 @@ IS_PROBABILITY = expects("a probability, from 0 to 1", lambda p: 0 <= p <= 1)
 IS_INNER_PROBABILITY = expects("a probability between 0 and 1, such as 0.3", lambda p: 0 < p < 1)
 IS_COST = expects("a number from 0 to 1e100", lambda cost: 0 <= cost <= 1e100)
 IS_TIME = expects("a number of seconds", lambda seconds: seconds >= 0)
+IS_GAP = expects("a number from 0 to below 1, such as 0.05", lambda gap: 0 <= gap < 1)
 IS_SEED = expects("a whole number from 0 to 4294967295", lambda seed: 0 <= seed < 2**32)
 IS_THREADS = expects("a number of threads, or -1 for all cores", lambda jobs: jobs != 0 and abs(jobs) <= MOST_JOBS)
 
@@ -314,6 +315,15 @@ class SearchLimits(Command):
     time_limit_per_row: Annotated[
         float | None, search_option(metavar="SECONDS", help="Time limit for the counterfactual of each row."), IS_TIME
     ] = None
+    relative_gap: Annotated[
+        float,
+        search_option(
+            metavar="G",
+            help="End the search of a row when no change can be cheaper by more than this share of the cost, such as 0.05. "
+            "Faster for large ensembles.",
+        ),
+        IS_GAP,
+    ] = 0.0
     rules: Annotated[
         Path | None,
         search_option(

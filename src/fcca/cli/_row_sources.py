@@ -181,7 +181,7 @@ class MemorySource:
         with step(f"Thresholds and tree{bounded}"), self.stopwatch.time("fcca"):
             fitted: FCCAClassifier = _with_selection(classifier, settings, X, y).fit(X, y)
         found = fitted.discretizer_.counterfactuals_
-        self.median_cost = float(np.median(found.cost[found.is_status("optimal")]))
+        self.median_cost = float(np.median(found.cost[found.is_proven]))
         return fitted
 
     def binary_rows(self, classifier: FCCAClassifier) -> tuple[BinaryRows, BinaryRows | None]:

@@ -45,6 +45,7 @@ from fcca.cli._quality_summary import (
 )
 from fcca.cli._report_command import Report
 from fcca.cli._running import EXIT_UNVERIFIED, file_link
+from fcca.counterfactuals import PROVEN
 from fcca.export import Branch, as_distilled, branches_in_words, rows_in_words, size_in_words
 from fcca.trees import amount_in_words, compared_trees, objective_in_words
 from fcca.utils import AtomicOutputs, progress_bar, proof_in_words
@@ -302,14 +303,14 @@ def _scores_table(found: Distillation) -> Table:
 
 def _thresholds_table(found: Distillation) -> Table:
     kept = found.discretizer.thresholds_
-    n_optimal = found.statuses["optimal"]
+    n_proven = sum(found.statuses.get(status, 0) for status in PROVEN)
     order = np.argsort(-kept.count, kind="stable")[:THRESHOLDS_SHOWN]
     table = plain_table(["Thresholds" if len(order) == len(kept) else f"Top {len(order)} of {len(kept)} thresholds"])
     add_numbers(table, "crossings", "share of rows")
     names = kept.names()
     for at in order:
         count = kept.count[at]
-        table.add_row(Text(printable(names[at])), number(round(count)), percent(count / n_optimal))
+        table.add_row(Text(printable(names[at])), number(round(count)), percent(count / n_proven))
     return table
 
 

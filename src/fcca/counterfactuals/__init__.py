@@ -23,7 +23,8 @@ from fcca.counterfactuals._problem import (
     check_category_distance as check_category_distance,
     check_scale as check_scale,
 )
-from fcca.counterfactuals._result import STATUSES, Counterfactuals, Moves, joined as joined
+from fcca.counterfactuals._regions import SIDES as SIDES, Regions
+from fcca.counterfactuals._result import PROVEN as PROVEN, STATUSES, Counterfactuals, Moves, joined as joined
 from fcca.counterfactuals._score_margins import (
     DEFAULT_MARGIN as DEFAULT_MARGIN,
     as_share as as_share,
@@ -31,4 +32,4 @@ from fcca.counterfactuals._score_margins import (
 )
 from fcca.counterfactuals._search_tables import AdditiveTables as AdditiveTables, EnsembleTables as EnsembleTables
 
-__all__ = ["STATUSES", "CounterfactualExplainer", "Counterfactuals", "Explanations", "Moves"]
+__all__ = ["STATUSES", "CounterfactualExplainer", "Counterfactuals", "Explanations", "Moves", "Regions"]

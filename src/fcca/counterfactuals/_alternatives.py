@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca.counterfactuals._result import STATUSES, Counterfactuals, joined, without_moves
+from fcca.counterfactuals._result import PROVEN, STATUSES, Counterfactuals, joined, without_moves
 
 Features = frozenset[int]
 
 # A bound within this relative distance of a cost counts as equal to the cost. The searches use the same tolerance.
-PROVEN = 1e-9
+EQUAL = 1e-9
 NOTHING: Features = frozenset()
 
 
@@ -73,12 +73,15 @@ class Alternatives:
         For each listed counterfactual, the features that it changes.
     closed : bool
         Whether the list is complete.
+    relative_gap : float
+        The relative gap of the searches.
     proven : bool
-        Whether all counterfactuals listed so far are proven to be the cheapest ones.
+        Whether all counterfactuals listed so far are proven to be the cheapest ones, or within the relative gap of them.
     """
 
     row: int
     wanted: int
+    relative_gap: float = 0.0
     open: list[tuple[float, int, list[int], FrozenSearch]] = field(default_factory=list)
     unfinished: list[float] = field(default_factory=list)  # bounds of searches that found nothing in time
     done: list[FrozenSearch] = field(default_factory=list)
@@ -102,12 +105,12 @@ class Alternatives:
         """Derive the result of a new search from an earlier one, if possible.
 
         The new search would freeze the features in ``frozen``. An earlier search that froze only some of them has the same
-        result in two cases. Either it was infeasible, or its optimal change leaves all features in ``frozen`` unchanged.
+        result in two cases. Either it was infeasible, or its proven change leaves all features in ``frozen`` unchanged.
         If there is no such search, the result is None. ``bound`` is a known lower bound of the cost.
         """
         for search in self.done:
             if search.frozen <= frozen and (
-                search.status == "infeasible" or (search.status == "optimal" and not search.moved & frozen)
+                search.status == "infeasible" or (search.status in PROVEN and not search.moved & frozen)
             ):
                 return search._replace(frozen=frozen, bound=max(bound, search.bound))
         return None
@@ -150,9 +153,13 @@ class Alternatives:
 
     def _give(self, search: FrozenSearch) -> None:
         bound = min(search.bound, self._least_bound())
-        self.proven &= search.status in ("optimal", "unverified") and bound >= search.cost * (1 - PROVEN)
-        status = search.status if search.status == "unverified" else "optimal" if self.proven else "feasible"
-        self._append(search.at, status, search.cost if self.proven else min(bound, search.cost))
+        near = bound >= search.cost * (1 - max(EQUAL, self.relative_gap))
+        self.proven &= search.status in (*PROVEN, "unverified") and near
+        is_cheapest = self.proven and bound >= search.cost * (1 - EQUAL)
+        status = "optimal" if is_cheapest else "within_gap" if self.proven else "feasible"
+        if search.status == "unverified":
+            status = "unverified"
+        self._append(search.at, status, search.cost if is_cheapest else min(bound, search.cost))
         self.given.append(search.moved)
 
     def _close(self) -> None:
@@ -176,6 +183,7 @@ def cheapest_alternatives(
     n_features: int,
     solve: Solve,
     progress: Callable[[int], None] | None = None,
+    relative_gap: float = 0.0,
 ) -> tuple[Counterfactuals, NDArray[np.int64]]:
     """Find up to ``n`` counterfactuals per row that change different features.
 
@@ -195,6 +203,8 @@ def cheapest_alternatives(
         ``frozen`` is a mask of shape (n_positions, n_features) of the features that may not change.
     progress : callable, optional
         Called with the number of counterfactuals that are found or known not to exist.
+    relative_gap : float, default=0
+        The relative gap of ``solve``.
 
     Returns
     -------
@@ -204,7 +214,7 @@ def cheapest_alternatives(
     number : ndarray
         Number of each counterfactual within its row: 1 for the cheapest, 2 for the next.
     """
-    rows = [Alternatives(row, int(code)) for row, code in enumerate(wanted)]
+    rows = [Alternatives(row, int(code), relative_gap) for row, code in enumerate(wanted)]
     _take_in(rows, range(len(rows)), [NOTHING] * len(rows), np.zeros(len(rows)), first, 0)
     found = [first]
     n_searches = len(first)

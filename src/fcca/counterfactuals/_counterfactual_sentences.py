@@ -121,7 +121,7 @@ def move_in_words(move: Move) -> str:
     return f"{feature} {verb} from {grouped(shown_origin(move))} to {after}"
 
 
-def _chained(parts: Sequence[str]) -> str:
+def chained(parts: Sequence[str]) -> str:
     """Join parts of a sentence with "and".
 
     More than two parts are separated by semicolons, because numbers contain commas.
@@ -137,6 +137,11 @@ def _proof(cost: float, bound: float) -> str:
     if ratio <= 2:
         return f"within {_rounded_up(100 * (ratio - 1))} % of the cheapest"
     return f"at most {plain(_rounded_up(10 * ratio) / 10)} times the cost of the cheapest"
+
+
+def _percent_cheaper(cost: float, bound: float) -> str:
+    """Return by how many percent of the cost the cheapest change may be cheaper, rounded up to one digit."""
+    return plain(_rounded_up(1000 * (1 - bound / cost)) / 10) if 0 < cost < math.inf else "0"
 
 
 def _rounded_up(x: float) -> int:
@@ -189,6 +194,10 @@ def sentence(
         return f"{subject}: time ran out before {article} change that leads to {reached} was found{least}."
     if not moves:
         return f"{subject} is already {'in ' if target is None else ''}{reached}: nothing has to change."
-    doubt = {"unverified": " (not confirmed by the classifier itself)", "feasible": f" ({_proof(cost, bound)})"}
-    changes = _chained([move_in_words(move) for move in moves])
+    doubt = {
+        "unverified": " (not confirmed by the classifier itself)",
+        "within_gap": f" (no change is over {_percent_cheaper(cost, bound)} % cheaper)",
+        "feasible": f" ({_proof(cost, bound)})",
+    }
+    changes = chained([move_in_words(move) for move in moves])
     return f"{subject} would {'also ' if number > 1 else ''}be {reached} if {changes}{doubt.get(status, '')}."

@@ -174,7 +174,7 @@ class CounterfactualEngine:
         assert self.cells.distances is not None
         return self.cells.distances.unordered
 
-    def _coded(self, X: Floats) -> Floats:
+    def with_missing_codes(self, X: Floats) -> Floats:
         """Replace missing categories with an additional code, the number of categories in the column."""
         for j, cell in self.cells.code_cell.items():
             missing = np.isnan(X[:, j])
@@ -192,7 +192,7 @@ class CounterfactualEngine:
         keep : bool, default=True
             Keep a reference to the rows. The rows are needed for rules that involve several columns, and for plausibility.
         """
-        X = self._coded(X)
+        X = self.with_missing_codes(X)
         if not keep:
             self.training = self.training.without_rows()
             for j in self._linear_categories:
@@ -251,7 +251,7 @@ class CounterfactualEngine:
         )
         engine.examples = Examples(self.model.n_features)
         engine.examples.take(seen.example_numbers, seen.example_rows)
-        kept = None if rows is None else [self._coded(rows)]
+        kept = None if rows is None else [self.with_missing_codes(rows)]
         engine.training = TrainingValues(kept, dict(medians or {}), dict(seen.codes), self.special)
         return engine
 
@@ -431,7 +431,7 @@ class CounterfactualEngine:
             self._check_milp(plausibility)
         if self.method == "milp" or isinstance(self.model, LinearModel):
             return None
-        return self._space(self._coded(X), points, limits, plausibility)
+        return self._space(self.with_missing_codes(X), points, limits, plausibility)
 
     def _search(self, batch: Batch) -> Answers:
         """Run the search that fits the kind of model."""
@@ -441,7 +441,7 @@ class CounterfactualEngine:
             from fcca.counterfactuals._linear_solver import LinearSolver
 
             return LinearSolver(self.model, self.cells, self.training, boundary).solve(batch)
-        space, limits, coded = batch.space, batch.limits, self._coded(batch.rows)
+        space, limits, coded = batch.space, batch.limits, self.with_missing_codes(batch.rows)
         assert space is not None
         tables = space.tables
         base = tables.base.copy()
@@ -468,6 +468,7 @@ class CounterfactualEngine:
             right=tables.right,
             side_least=np.array([] if batch.plausibility is None else [batch.plausibility.least]),
             examples=space.cells.of(space.rows(self.examples.rows)),
+            relative_gap=self.problem.relative_gap,
         )
         return Answers(*found)
 
@@ -540,7 +541,7 @@ class CounterfactualEngine:
     def _verified(self, X: Floats, found: Counterfactuals) -> Counterfactuals:
         """Set the status 'unverified' for counterfactuals that ``predict`` does not confirm."""
         wrong = np.zeros(len(found), dtype=bool)
-        answered = np.flatnonzero(found.is_status("optimal", "feasible"))
+        answered = np.flatnonzero(found.is_found)
         for chunk in slices_of_rows(len(answered)):
             chosen = answered[chunk]
             changed = X[found.rows[chosen]]

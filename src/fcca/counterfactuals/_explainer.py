@@ -19,10 +19,20 @@ from fcca.counterfactuals._alternatives import cheapest_alternatives
 from fcca.counterfactuals._batch import Progress
 from fcca.counterfactuals._distance_units import check_columns_of_scale, check_not_far
 from fcca.counterfactuals._engine import CounterfactualEngine
+from fcca.counterfactuals._explainer_regions import RegionsOfCounterfactuals
 from fcca.counterfactuals._explanations import Explanations
 from fcca.counterfactuals._probability import check_two_classes, probabilities, score_margin
 from fcca.counterfactuals._problem import CounterfactualProblem, Scale
-from fcca.counterfactuals._request import Request, check_effort, check_real, is_flat, n_columns, row_labels, target_codes
+from fcca.counterfactuals._request import (
+    Request,
+    check_effort,
+    check_real,
+    is_flat,
+    n_columns,
+    replaced_values,
+    row_labels,
+    target_codes,
+)
 from fcca.counterfactuals._result import Counterfactuals, joined, without_moves
 from fcca.counterfactuals._score_margins import DEFAULT_MARGIN, as_share, margin_of_share
 from fcca.counterfactuals._workers import reproducible_predictions
@@ -31,7 +41,6 @@ from fcca.models import as_classifier, decide_at, read_model
 from fcca.tables import (
     Columns,
     StandIns,
-    cell_of,
     check_column_names,
     check_columns,
     check_handling,
@@ -52,7 +61,7 @@ PROBABILITY_TOLERANCE = 1e-6
 FITTED_ON, GIVEN_BEFORE = "the classifier was fitted on", "the explainer was given"
 
 
-class CounterfactualExplainer:
+class CounterfactualExplainer(RegionsOfCounterfactuals):
     """Find the cheapest changes that flip the predictions of single rows, with proof.
 
     Parameters
@@ -106,6 +115,11 @@ class CounterfactualExplainer:
         Seconds for all searches of a call of :meth:`explain`. The status shows which results are proven.
     time_limit_per_row : float, default=None
         Seconds for each search. There is one search per row and, with ``n`` above 1, a few per counterfactual.
+    relative_gap : float, default=0.0
+        A search may end when no change can be cheaper by more than this share of the cost. With 0.05, a counterfactual costs
+        at most ``bound / 0.95``, where ``bound`` is a proven lower bound of the cheapest cost. Its status is then
+        ``within_gap``. Only the branch and bound for ensembles of larger trees uses the gap. For linear models and for
+        ensembles in which each tree tests one feature, every proven counterfactual is still ``optimal``.
     verbose : int, default=None
         None shows a progress bar in a terminal or a notebook, if the work takes more than two seconds. 0 shows nothing. 1
         always shows the progress on standard error.
@@ -161,13 +175,14 @@ class CounterfactualExplainer:
         n_jobs: int | None = None,
         time_limit: float | None = None,
         time_limit_per_row: float | None = None,
+        relative_gap: float = 0.0,
         verbose: int | None = None,
         handle_unknown: str = "warn",
     ) -> None:
         check_handling(handle_unknown)
         share = as_share(margin) if isinstance(margin, str) else None
         least: Any = DEFAULT_MARGIN if share is not None else margin
-        problem = CounterfactualProblem(lambda0, lambda1, lambda2, least, scale, category_distance)
+        problem = CounterfactualProblem(lambda0, lambda1, lambda2, least, scale, category_distance, relative_gap)
         check_effort(n_jobs, time_limit=time_limit, time_limit_per_row=time_limit_per_row)
         if isinstance(classifier, type):
             raise UnsupportedModelError(
@@ -232,9 +247,9 @@ class CounterfactualExplainer:
         present = [values[~np.isnan(values)] for values in without_special(table, special).T]
         self._is_binary = np.array([np.isin(values, (0, 1)).all() for values in present])
         self._ruled_engine = self.engine
+        self._is_whole = np.array([(values == np.floor(values)).all() for values in present])
         if self.engine.has_cuts:
-            is_whole = np.array([(values == np.floor(values)).all() for values in present])
-            self.engine = self.engine.landing_on_whole_numbers(is_whole)
+            self.engine = self.engine.landing_on_whole_numbers(self._is_whole)
         return table
 
     def explain(
@@ -283,7 +298,13 @@ class CounterfactualExplainer:
             n_answers = int(n) * len(answers)
             with progress_shown(self.verbose), progress_bar("Further counterfactuals", n_answers) as progress:
                 answers, number = cheapest_alternatives(
-                    answers, request.wanted, int(n), n_features, partial(self._solve, request), progress
+                    answers,
+                    request.wanted,
+                    int(n),
+                    n_features,
+                    partial(self._solve, request),
+                    progress,
+                    self.engine.problem.relative_gap,
                 )
         return self._explanations(request, answers, number)
 
@@ -366,19 +387,7 @@ class CounterfactualExplainer:
             without_special(table, self.engine.special), self.engine.cells, self.feature_names, self.engine.is_number
         )
         labels = np.arange(len(table)) if labels is None else labels
-        return table, labels, self._replaced(X, table, self._stand_ins.replaced(given), labels)
-
-    def _replaced(self, X: Any, table: Floats, mask: NDArray[np.bool_], labels: NDArray[Any]) -> pd.DataFrame:
-        """List the values of X that were replaced, with the columns row, feature, value and used."""
-        places = np.argwhere(mask).tolist()
-        return pd.DataFrame(
-            {
-                "row": labels[[i for i, _ in places]],
-                "feature": pd.array([self.feature_names[j] for _, j in places], dtype="string"),
-                "value": pd.Series([cell_of(X, i, j) for i, j in places], dtype=object),
-                "used": pd.Series([self._coding.label(j, table[i, j]) for i, j in places], dtype=object),
-            }
-        )
+        return table, labels, replaced_values(X, table, self._stand_ins.replaced(given), labels, self.columns)
 
     # --- probabilities ------------------------------------------------------------------------------------------------
 
@@ -418,7 +427,7 @@ class CounterfactualExplainer:
 
     def _checked(self, request: Request, found: Counterfactuals) -> Counterfactuals:
         """Mark counterfactuals that break a rule or miss the required probability as unverified."""
-        answered = np.flatnonzero(found.is_status("optimal", "feasible"))
+        answered = np.flatnonzero(found.is_found)
         if len(answered) == 0 or (not request.rules and request.probability is None):
             return found
         points = found.take(answered).changed_table(request.table)

@@ -37,6 +37,9 @@ class CounterfactualProblem:
         Distance of a change without direction: another category, a filled-in missing value, a switch of a one-hot group.
         "auto" computes the mean distance between two training rows for each numeric column that is not constant. It uses
         the mean over these columns.
+    relative_gap : float
+        A search may end when its result is proven to cost at most ``bound / (1 - relative_gap)``, where ``bound`` is a lower
+        bound of the cheapest cost. 0: only the cheapest change is good enough. Only the branch and bound uses it.
     """
 
     lambda0: float = 0.1
@@ -45,6 +48,7 @@ class CounterfactualProblem:
     margin: float = 1e-4
     scale: Scale = "range"
     category_distance: float | str = 1.0
+    relative_gap: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("lambda0", "lambda1", "lambda2", "margin"):
@@ -58,6 +62,8 @@ class CounterfactualProblem:
             raise InvalidInputError(f"margin must be a number above 0 and up to {LARGEST:g}, got {self.margin!r}.")
         check_scale(self.scale)
         check_category_distance(self.category_distance)
+        if not is_number(self.relative_gap) or not 0 <= self.relative_gap < 1:
+            raise InvalidInputError(f"relative_gap must be a number from 0 to below 1, got {self.relative_gap!r}.")
 
 
 def check_scale(scale: Any) -> None:

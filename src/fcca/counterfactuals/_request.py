@@ -14,6 +14,7 @@ from fcca.constraints import Constraint, Limits
 from fcca.counterfactuals._problem import is_number
 from fcca.exceptions import InvalidInputError
 from fcca.milp import ANY_OTHER_CLASS
+from fcca.tables import Columns, cell_of
 from fcca.utils import close_to
 
 Floats = NDArray[np.float64]
@@ -117,3 +118,29 @@ def target_codes(target: Any, own: Codes, classes: list[Any]) -> Codes:
     if unknown:
         raise InvalidInputError(f"{unknown[0]!r} is not a class of the classifier. {close_to(unknown[0], classes)}")
     return np.array([classes.index(label) for label in labels], dtype=np.int32)
+
+
+def replaced_values(X: Any, table: Floats, mask: NDArray[np.bool_], labels: NDArray[Any], columns: Columns) -> pd.DataFrame:
+    """List the values of X that were replaced, with the columns row, feature, value and used.
+
+    Parameters
+    ----------
+    X : array-like or data frame
+        The given rows.
+    table : ndarray of shape (n_rows, n_features)
+        The encoded rows, after the replacement.
+    mask : ndarray of shape (n_rows, n_features)
+        Mask of the replaced values.
+    labels : ndarray of shape (n_rows,)
+        Names of the rows.
+    columns : Columns
+    """
+    places = np.argwhere(mask).tolist()
+    return pd.DataFrame(
+        {
+            "row": labels[[i for i, _ in places]],
+            "feature": pd.array([columns.names[j] for _, j in places], dtype="string"),
+            "value": pd.Series([cell_of(X, i, j) for i, j in places], dtype=object),
+            "used": pd.Series([columns.label(j, table[i, j]) for i, j in places], dtype=object),
+        }
+    )

@@ -19,10 +19,12 @@ from fcca.utils import html_table, paragraph, printable
 
 Floats = NDArray[np.float64]
 
-#: ``optimal``: proven cheapest. ``feasible``: found, but not proven before a timeout. ``infeasible``: proven that no change
-#: inside the range of the data exists. ``unknown``: nothing found before a timeout. ``unverified``: not confirmed by the
-#: classifier's ``predict``.
-STATUSES = ("optimal", "feasible", "infeasible", "unknown", "unverified")
+#: ``optimal``: proven cheapest. ``within_gap``: proven to be within the relative gap of the cheapest. ``feasible``: found,
+#: but not proven before a timeout. ``infeasible``: proven that no change inside the range of the data exists. ``unknown``:
+#: nothing found before a timeout. ``unverified``: not confirmed by the classifier's ``predict``.
+STATUSES = ("optimal", "within_gap", "feasible", "infeasible", "unknown", "unverified")
+#: The statuses of counterfactuals with the proof that was asked for. Without a relative gap, all of them are optimal.
+PROVEN = ("optimal", "within_gap")
 
 ANSWERS_SHOWN = 10
 PER_ANSWER = ("rows", "target_code", "status_code", "cost", "bound", "nodes", "seconds")
@@ -49,9 +51,10 @@ class Counterfactuals:
     target : ndarray of shape (n_points,)
         The class of the changed row; None if no counterfactual was found.
     status : ndarray of shape (n_points,)
-        One of ``optimal``, ``feasible``, ``infeasible``, ``unknown``, ``unverified``.
+        One of ``optimal``, ``within_gap``, ``feasible``, ``infeasible``, ``unknown``, ``unverified``.
     cost, bound : ndarray of shape (n_points,)
         Cost of the counterfactual, and a proven lower bound of the cheapest cost. They are equal if the status is optimal.
+        If it is within_gap, the bound is at least ``cost * (1 - relative_gap)``.
     nodes : ndarray of shape (n_points,)
         Number of nodes that the search visited.
     seconds : ndarray of shape (n_points,)
@@ -110,6 +113,16 @@ class Counterfactuals:
     def is_status(self, *names: str) -> NDArray[np.bool_]:
         """Return a mask of the counterfactuals whose status is one of ``names``."""
         return np.isin(self.status_code, [STATUSES.index(name) for name in names])
+
+    @property
+    def is_proven(self) -> NDArray[np.bool_]:
+        """Mask of the counterfactuals that are proven cheapest, or within the relative gap that was asked for."""
+        return self.is_status(*PROVEN)
+
+    @property
+    def is_found(self) -> NDArray[np.bool_]:
+        """Mask of the counterfactuals that flip the prediction, proven or not."""
+        return self.is_status(*PROVEN, "feasible")
 
     @property
     def has_categories(self) -> bool:
@@ -265,7 +278,7 @@ class Counterfactuals:
         self, n: int, class_names: Mapping[Any, str] | None = None, subject: str | None = None
     ) -> list[str]:
         labels = self._row_labels()
-        names, codes = self._class_names(class_names), self.class_code
+        names, codes = self.class_labels(class_names), self.class_code
         begin = np.searchsorted(self.moves.point, np.arange(len(self) + 1))
         return [
             sentence(
@@ -339,7 +352,14 @@ class Counterfactuals:
         before, after = self.columns.label(feature, origin), self.columns.label(feature, landing)
         return None if before is None else printable(label_in_words(before)), printable(label_in_words(after))
 
-    def _class_names(self, given: Mapping[Any, str] | None) -> list[str]:
+    def class_labels(self, given: Mapping[Any, str] | None = None) -> list[str]:
+        """Return the names of the classes in sentences: those given, otherwise the labels.
+
+        Parameters
+        ----------
+        given : mapping, optional
+            Names by label.
+        """
         labels = self.classes.tolist()
         given = {} if given is None else given
         unknown = [label for label in given if label not in labels]

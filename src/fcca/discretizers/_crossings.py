@@ -59,7 +59,7 @@ def crossings(
     deciding: DecidingValues,
     ties: TiedCounterfactuals = NO_TIES,
 ) -> Crossings:
-    """Find the conditions that counterfactuals with the status "optimal" cross.
+    """Find the conditions that proven counterfactuals cross.
 
     A changed number crosses a cut, and a changed category enters a set of categories. A deciding missing value crosses
     ``is missing``. A replaced special value crosses a condition such as ``is -9``.
@@ -77,7 +77,7 @@ def crossings(
     first = np.concatenate([np.arange(len(found)), ties.point])
     found = joined([found, *ties.found]) if ties.found else found
     moves = found.moves
-    counted = found.is_status("optimal")[moves.point]
+    counted = found.is_proven[moves.point]
     if engine.has_cuts:  # a move inside a cell, which only a rule requires, crosses nothing
         is_cut = ~np.isnan(moves.cut)
     else:  # landings on the edge of the data divide nothing
@@ -169,7 +169,7 @@ def find_deciding_values(
         filled = solve(asked, replace(mine, fillable=only))
         turned = np.zeros(len(asked), dtype=bool)
         turned[filled.moves.point] = True
-        turned &= filled.is_status("optimal")
+        turned &= filled.is_proven
         n_unfinished += int(filled.is_status("feasible", "unknown").sum())
         points.append(asked[turned])
         features.append(np.full(int(turned.sum()), j, dtype=np.int32))

@@ -117,6 +117,10 @@ class FCCADiscretizer(PartialFitTransformer):
         warning is issued.
     time_limit_per_row : float, default=None
         Seconds for the search of each row.
+    relative_gap : float, default=0.0
+        A search may end when no change can be cheaper by more than this share of the cost, such as 0.05
+        (see :class:`CounterfactualExplainer`). Such counterfactuals have the status ``within_gap``. They are counted like
+        the cheapest ones, but without equally cheap ones (``count_ties``).
     n_jobs : int, default=None
         Number of threads. None is 1, -1 is all cores. Inside ``joblib.parallel_config`` with a backend of processes, such
         as ``"loky"`` or ``"dask"``, it is the number of processes. The result does not depend on ``n_jobs``.
@@ -198,6 +202,7 @@ class FCCADiscretizer(PartialFitTransformer):
         "constraints": [list, tuple, None],
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
         "time_limit_per_row": [Interval(Real, 0, None, closed="left"), None],
+        "relative_gap": [Interval(Real, 0, 1, closed="left")],
         "n_jobs": [Integral, None],
         "verbose": ["verbose", None],
         "selection": [OptimalSelection, None],
@@ -227,6 +232,7 @@ class FCCADiscretizer(PartialFitTransformer):
         constraints: Sequence[Constraint] | None = None,
         time_limit: float | None = None,
         time_limit_per_row: float | None = None,
+        relative_gap: float = 0.0,
         n_jobs: int | None = None,
         verbose: int | None = None,
         selection: OptimalSelection | None = None,
@@ -252,6 +258,7 @@ class FCCADiscretizer(PartialFitTransformer):
         self.constraints = constraints
         self.time_limit = time_limit
         self.time_limit_per_row = time_limit_per_row
+        self.relative_gap = relative_gap
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.selection = selection

@@ -424,7 +424,7 @@ class ThresholdSearch:
         limits : Limits or None
             The compiled rules that the search used, including the columns whose missing values may be filled in.
         """
-        answered = np.flatnonzero(found.is_status("optimal", "feasible"))
+        answered = np.flatnonzero(found.is_found)
         if not self.rules or limits is None or len(answered) == 0:
             return found
         columns, rules = self.named_columns, self.rules

@@ -67,9 +67,9 @@ def find_ties(
 ) -> TiedCounterfactuals:
     """Find further counterfactuals with the same cost as those in ``found``.
 
-    A row is searched again only if its counterfactual changes discrete columns or special values alone, because changes
-    of other columns rarely have equal costs. The columns that the counterfactuals of a row already change are frozen. The
-    search is repeated until the cheapest change costs more.
+    Only counterfactuals with the status "optimal" have ties. A row is searched again only if its counterfactual changes
+    discrete columns or special values alone, because changes of other columns rarely have equal costs. The columns that the
+    counterfactuals of a row already change are frozen. The search is repeated until the cheapest change costs more.
 
     Parameters
     ----------

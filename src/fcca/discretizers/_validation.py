@@ -305,7 +305,7 @@ def problem_of(parameters: Any) -> CounterfactualProblem:
     names = ("preset", "scale", "category_distance")
     given = resolved({name: getattr(parameters, name) for name in names})
     costs = (parameters.lambda0, parameters.lambda1, parameters.lambda2)
-    return CounterfactualProblem(*costs, margin, given["scale"], given["category_distance"])
+    return CounterfactualProblem(*costs, margin, given["scale"], given["category_distance"], parameters.relative_gap)
 
 
 def asked_distances(discretizer: Any) -> dict[str, Any]:

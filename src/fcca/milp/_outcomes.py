@@ -16,7 +16,7 @@ Longs = NDArray[np.int64]
 Codes = NDArray[np.int32]
 Progress = Callable[[int], None]
 
-OPTIMAL, FEASIBLE, INFEASIBLE, UNKNOWN = range(4)
+OPTIMAL, WITHIN_GAP, FEASIBLE, INFEASIBLE, UNKNOWN = range(5)
 ANY_OTHER_CLASS = -1
 PER_POINT: dict[str, Any] = {
     "cost": np.float64,

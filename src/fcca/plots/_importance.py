@@ -94,7 +94,7 @@ class CounterfactualImportanceDisplay(Display):
                     "per training row."
                 )
             weight = weight[found.rows]
-        proven = found.is_status("optimal")
+        proven = found.is_proven
         n = len(found.feature_names)
         everything, kept = discretizer.all_thresholds_, discretizer.thresholds_
         counted = proven[found.moves.point]

@@ -171,6 +171,7 @@ class CounterfactualMovesDisplay(Display):
             target = shortened(names[codes[at]], TARGET_WIDTH, NORMAL) if codes[at] >= 0 else "another class"
             proof = {
                 "optimal": "proven to be the cheapest",
+                "within_gap": f"the cheapest costs at least {number(float(found.bound[at]))}",
                 "feasible": f"the cheapest costs at least {number(float(found.bound[at]))}",
                 "unverified": "not confirmed by the classifier",
             }.get(str(status[at]), "")

@@ -375,7 +375,7 @@ def _arrows(
     If there are more than ``n``, they are chosen at regular intervals. Row ``i`` of ``table`` is row ``rows[i]`` of the
     table that was passed to ``fit``.
     """
-    proven = np.flatnonzero(found.is_status("optimal"))
+    proven = np.flatnonzero(found.is_proven)
     some = found.take(proven[_spread(len(proven), n)])
     here = replace(some, rows=np.searchsorted(rows, some.rows))
     ends = (table[here.rows], here.changed_table(table))

@@ -38,6 +38,7 @@ LONGEST_EXAMPLE = 60
 LEAST_MIDDLE = 0.1
 STATUS_WORDS = {
     "optimal": "proven cheapest",
+    "within_gap": "proven close to the cheapest",
     "feasible": "not proven in time",
     "infeasible": "proven impossible",
     "unknown": "none found in time",
@@ -224,7 +225,7 @@ def _n_proven(inputs: ReportInput) -> float:
     found = inputs.counterfactuals
     if found is None:
         return 0.0
-    proven = found.rows[found.is_status("optimal")]
+    proven = found.rows[found.is_proven]
     return float(inputs.weight[np.searchsorted(inputs.numbers, proven)].sum())
 
 
@@ -308,7 +309,7 @@ def _change(inputs: ReportInput) -> dict[str, Any] | None:
     texts = [shown_text(names[at]) for at in np.argsort(-conditions.count, kind="stable").tolist()]
     return {
         "asked": len(found),
-        "proven": int(found.is_status("optimal").sum()),
+        "proven": int(found.is_proven.sum()),
         "band": None if band == (0.5, 1.0) else band,
         "lambda0": float(discretizer.lambda0),
         "lambda1": float(discretizer.lambda1),
@@ -346,7 +347,7 @@ def _facts(inputs: ReportInput, name: str) -> list[tuple[str, str]]:
     if found is not None:
         counts = ", ".join(f"{count:,} {STATUS_WORDS[status]}" for status, count in found.counts().items())
         facts.append(("Counterfactuals", f"{len(found):,} rows: {counts}"))
-        proven = found.cost[found.is_status("optimal")]
+        proven = found.cost[found.is_proven]
         facts.append(("Cost of a change", _cost_of_a_change(inputs)))
         facts.append(("Median cost of a change", f"{np.median(proven):.3g}"))
     facts.append(("The tree learned", LEARNED[inputs.classifier.fit_to_]))

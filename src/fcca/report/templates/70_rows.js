@@ -4,7 +4,7 @@ fcca.rows = (() => {
   const { data, el, put, place, tile, isThere, number, hasChanges, percent, counted, heaviest, inRows, isFew, share, said, sayPath,
     leaves, saidValue, shortened, state } = fcca;
   const STATUS = {
-    optimal: "Proven: no cheaper change flips the prediction", feasible: "Found, but not proven to be the cheapest",
+    optimal: "Proven: no cheaper change flips the prediction", within_gap: "Proven: close to the cheapest change", feasible: "Found, but not proven to be the cheapest",
     infeasible: "Proven: no change flips the prediction",
     unverified: "Not confirmed by the black box, and left out of all counts", unknown: "The search was stopped before it found a change",
   };
