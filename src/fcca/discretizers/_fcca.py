@@ -104,8 +104,8 @@ class FCCADiscretizer(PartialFitTransformer):
         the table). "auto" stops at 250, 500, 1,000, … rows if further rows can hardly change which thresholds ``Q`` and
         ``max_thresholds`` keep (see Notes). It never stops because of the time, so the result is the same on every machine.
         None is "all" for linear classifiers, for ensembles in which each tree tests only one column, for ensembles of at
-        most 1,000 leaves, and with ``preset="paper"``. It is "auto" for larger ensembles. :meth:`partial_fit` and fits in chunks
-        search all rows.
+        most 1,000 leaves, and with ``preset="paper"``. It is "auto" for larger ensembles. :meth:`partial_fit` and fits
+        in chunks search all rows.
     margin : float or str, default=1e-4
         Score margin by which another class must win after the change, or a share of the range of scores, such as ``"10%"``
         (see :class:`CounterfactualExplainer`).

@@ -20,9 +20,9 @@ class RowOrder:
     """Rows in a fixed random order.
 
     A row of weight 2 is two units, as if it stood in the table twice, and a unit is drawn like a row. The units of each
-    class are in random order. The sample of size ``n`` is the share ``n / n_units`` of the units of each class, rounded up: those
-    that come first. So a smaller sample is the beginning of a larger one. The units are sorted by their values before they
-    are shuffled, so the order of the rows in the table does not matter.
+    class are in random order. The sample of size ``n`` is the share ``n / n_units`` of the units of each class, rounded up:
+    those that come first. So a smaller sample is the beginning of a larger one. The units are sorted by their values before
+    they are shuffled, so the order of the rows in the table does not matter.
 
     Attributes
     ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ FIRST_LOOK = 250
 TOLERANCE, RELATIVE_TOLERANCE = 0.02, 0.2
 
 Reason = Literal["settled", "max_rows", "interrupted"]
+REASONS = get_args(Reason)
 
 
 @dataclass(frozen=True)
@@ -112,20 +113,30 @@ class RowSample:
 
 def is_look(size: int) -> bool:
     """Return True if ``max_rows="auto"`` may stop at a sample of this size: 250, 500, 1,000, …."""
-    factor, rest = divmod(size, FIRST_LOOK)
-    return rest == 0 and factor > 0 and factor & (factor - 1) == 0
+    return size in looks_up_to(size)
 
 
-def level_after(n_looks: int, *, looks: bool) -> float:
-    """Return the level of the intervals after a number of earlier looks at the shares.
+def looks_up_to(size: int) -> list[int]:
+    """Return the sizes of samples up to ``size`` at which ``max_rows="auto"`` may stop."""
+    looks = []
+    while FIRST_LOOK << len(looks) <= size:
+        looks.append(FIRST_LOOK << len(looks))
+    return looks
+
+
+def level_of(size: int, reason: Reason, *, has_looks: bool) -> float:
+    """Return the level of the intervals of a sample.
 
     With ``max_rows="auto"``, look ``k`` has the level ``ERROR / 2**(k + 1)``, so all looks have the level ``ERROR``.
 
     Parameters
     ----------
-    n_looks : int
-        Number of looks at smaller samples.
-    looks : bool
-        True with ``max_rows="auto"``. Otherwise there is only one look.
+    size : int
+        Size of the sample.
+    reason : {"settled", "max_rows", "interrupted"}
+        Why the search ended. If it was interrupted after a look, its intervals have the level of the next look.
+    has_looks : bool
+        True with ``max_rows="auto"``. Otherwise the shares are looked at only once.
     """
-    return ERROR / 2 ** (n_looks + 1) if looks else ERROR
+    earlier = len(looks_up_to(size)) - (reason == "settled")
+    return ERROR / 2 ** (earlier + 1) if has_looks else ERROR

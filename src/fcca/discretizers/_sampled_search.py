@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fcca.discretizers._counterfactual_search import find_counterfactuals
 from fcca.discretizers._presets import most_thresholds, rows_to_search
 from fcca.discretizers._row_order import RowOrder
-from fcca.discretizers._row_sample import FIRST_LOOK, Reason, RowSample, is_look, level_after
+from fcca.discretizers._row_sample import FIRST_LOOK, Reason, RowSample, is_look, level_of
 from fcca.discretizers._rows import EncodedRows
 from fcca.discretizers._search_results import CrossingCounts, FoundCounterfactuals, PredictedRows, SearchResult
 from fcca.discretizers._threshold_search import ThresholdSearch
@@ -83,7 +83,7 @@ class SampledSearch:
 
     def result(self) -> SearchResult:
         """Search batches of rows until enough rows are searched."""
-        done, n_looks = 0, 0
+        done = 0
         parts: list[FoundCounterfactuals] = []
         total = len(self.predicted.points)
         try:
@@ -107,15 +107,14 @@ class SampledSearch:
                     )
                     done = size
                     if self.asked == "auto" and is_look(size) and size < self.order.n_units:
-                        found = self._counted(parts, size, "settled", n_looks)
-                        n_looks += 1
+                        found = self._counted(parts, size, "settled")
                         if self._is_settled(found):
                             return found
         except KeyboardInterrupt:
             if done == 0 or not stops_early():
                 raise
-            return self._counted(parts, done, "interrupted", n_looks)
-        return self._counted(parts, done, "max_rows", n_looks)
+            return self._counted(parts, done, "interrupted")
+        return self._counted(parts, done, "max_rows")
 
     def _sizes(self) -> Iterator[int]:
         """Yield the sizes of the growing sample, among them those at which the shares are looked at."""
@@ -126,7 +125,7 @@ class SampledSearch:
             look *= 2 if size == look else 1
             yield size
 
-    def _counted(self, parts: list[FoundCounterfactuals], size: int, reason: Reason, n_looks: int) -> SearchResult:
+    def _counted(self, parts: list[FoundCounterfactuals], size: int, reason: Reason) -> SearchResult:
         """Count the conditions that the counterfactuals of a sample cross."""
         found = FoundCounterfactuals.joined(parts)
         if size == self.order.n_units:
@@ -136,18 +135,8 @@ class SampledSearch:
         weight[points] = self.order.weights(size, len(points))
         first, more = found.counterfactuals, found.deciding.n_unfinished + found.ties.n_unfinished
         unfinished = weight[first.rows[first.is_status("feasible", "unknown")]].sum() + more * weight.max()
-        sample = RowSample(
-            size=size,
-            n_searched=len(first),
-            n_rows=len(points),
-            reason=reason,
-            level=level_after(n_looks, looks=self.asked == "auto"),
-            n_conditions=self.search.n_conditions(len(points)),
-            sampled=self.order.sampled(size),
-            sizes=self.order.sizes,
-            unit=self.order.weight,
-            n_unfinished=round(unfinished / self.order.weight),
-        )
+        n_rows, n_unfinished = (len(first), len(points)), round(unfinished / self.order.weight)
+        sample = sample_of(self.search, self.order, size, reason, n_rows, n_unfinished)
         return self.search.counted(self.predicted, found, weight, sample)
 
     def _is_settled(self, found: SearchResult) -> bool:
@@ -155,6 +144,40 @@ class SampledSearch:
         if sample is None or len(found.counts.table) == 0:
             return False
         return sample.is_settled(*kept_thresholds(self.search, found.counts, self.rows.X))
+
+
+def sample_of(
+    search: ThresholdSearch, order: RowOrder, size: int, reason: Reason, n_rows: tuple[int, int], n_unfinished: int
+) -> RowSample:
+    """Describe a sample of the rows.
+
+    Parameters
+    ----------
+    search : ThresholdSearch
+    order : RowOrder
+        The order of all rows that may be searched.
+    size : int
+    reason : {"settled", "max_rows", "interrupted"}
+        Why no more rows were searched.
+    n_rows : (int, int)
+        Number of rows in the sample, and of all rows that may be searched.
+    n_unfinished : int
+        Weight of the rows whose searches did not finish, in units of ``order.weight``.
+    """
+    given = search.parameters
+    asked = rows_to_search(given.preset, given.max_rows, searches_fast=search.searches_fast)
+    return RowSample(
+        size=size,
+        n_searched=n_rows[0],
+        n_rows=n_rows[1],
+        reason=reason,
+        level=level_of(size, reason, has_looks=asked == "auto"),
+        n_conditions=search.n_conditions(n_rows[1]),
+        sampled=order.sampled(size),
+        sizes=order.sizes,
+        unit=order.weight,
+        n_unfinished=n_unfinished,
+    )
 
 
 def kept_thresholds(search: ThresholdSearch, counts: CrossingCounts, X: Floats) -> tuple[ThresholdTable, NDArray[np.bool_]]:
