@@ -8,7 +8,7 @@ from dataclasses import asdict
 import numpy as np
 
 from fcca.certificates._evidence import Bools, Evidence, Floats, NotChecked, is_near
-from fcca.discretizers import RowSample, is_look, looks_up_to, rows_to_search, sample_of
+from fcca.discretizers import RowSample, looks_up_to, rows_to_search, sample_of
 from fcca.thresholds import ThresholdTable
 
 
@@ -28,7 +28,7 @@ def sample_problems(given: Evidence) -> list[str]:
     if order is None or not stated.size < order.n_units:
         return ["a sample of the rows is stated, but it would hold all rows, or the weights do not allow a sample"]
     fits = {
-        "settled": asked == "auto" and is_look(stated.size),
+        "settled": asked == "auto" and stated.size in looks_up_to(stated.size, order.n_units),
         "max_rows": asked == stated.size,
         "interrupted": not isinstance(asked, int) or stated.size < asked,
     }
@@ -78,10 +78,10 @@ def looks_problems(given: Evidence, thresholds_of: Callable[[Floats], tuple[Thre
         return []  # how many searches had been stopped at an earlier look is not known
     size = order.n_units if stated is None else stated.size
     points = np.flatnonzero(given.should_be_searched)
-    for look in looks_up_to(size):
+    for look in looks_up_to(size, order.n_units):
         weight = np.zeros(len(given.weight))
         weight[points] = order.weights(look, len(points))
-        found = None if look == order.n_units else thresholds_of(weight)
+        found = thresholds_of(weight)
         settled = found is not None and _sample_of_size(given, look, "settled").is_settled(*found)
         is_end = stated is not None and stated.reason == "settled" and look == size
         if settled != is_end:

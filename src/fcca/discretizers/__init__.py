@@ -30,7 +30,6 @@ from fcca.discretizers._row_order import RowOrder as RowOrder
 from fcca.discretizers._row_sample import (
     REASONS as REASONS,
     RowSample as RowSample,
-    is_look as is_look,
     looks_up_to as looks_up_to,
 )
 from fcca.discretizers._rows import BinaryRows as BinaryRows, EncodedRows as EncodedRows, Rows as Rows

@@ -101,11 +101,11 @@ class FCCADiscretizer(PartialFitTransformer):
     max_rows : int, "auto" or "all", default=None
         How many rows to search for counterfactuals. The rows are searched in a random order that depends only on their
         values and classes. The shares of the thresholds then have confidence intervals (``share_low`` and ``share_high`` of
-        the table). "auto" stops at 250, 500, 1,000, … rows if further rows can hardly change which thresholds ``Q`` and
-        ``max_thresholds`` keep (see Notes). It never stops because of the time, so the result is the same on every machine.
-        None is "all" for linear classifiers, for ensembles in which each tree tests only one column, for ensembles of at
-        most 1,000 leaves, and with ``preset="paper"``. It is "auto" for larger ensembles. :meth:`partial_fit` and fits
-        in chunks search all rows.
+        the table). "auto" stops after 250, 500, 1,000, … rows, at most half of all, if further rows can hardly change which
+        thresholds ``Q`` and ``max_thresholds`` keep (see Notes). It never stops because of the time, so the result is the
+        same on every machine. None is "all" for linear classifiers, for ensembles in which each tree tests only one column,
+        for ensembles of at most 1,000 leaves, and with ``preset="paper"``. It is "auto" for larger ensembles.
+        :meth:`partial_fit` and fits in chunks search all rows.
     margin : float or str, default=1e-4
         Score margin by which another class must win after the change, or a share of the range of scores, such as ``"10%"``
         (see :class:`CounterfactualExplainer`).

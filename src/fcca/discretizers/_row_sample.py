@@ -111,32 +111,36 @@ class RowSample:
         return bool(low[kept].min() >= cut - tolerance) and self.left_out(table, kept) <= cut + tolerance
 
 
-def is_look(size: int) -> bool:
-    """Return True if ``max_rows="auto"`` may stop at a sample of this size: 250, 500, 1,000, …."""
-    return size in looks_up_to(size)
+def looks_up_to(size: int, n_units: int) -> list[int]:
+    """Return the sizes of samples, up to ``size``, at which ``max_rows="auto"`` may stop: 250, 500, 1,000, ….
 
+    A sample of more than half of all rows is not among them, because then the other rows are searched, too.
 
-def looks_up_to(size: int) -> list[int]:
-    """Return the sizes of samples up to ``size`` at which ``max_rows="auto"`` may stop."""
-    looks = []
-    while FIRST_LOOK << len(looks) <= size:
-        looks.append(FIRST_LOOK << len(looks))
+    Parameters
+    ----------
+    size : int
+    n_units : int
+        Size of the sample of all rows.
+    """
+    looks: list[int] = []
+    while (look := FIRST_LOOK << len(looks)) <= min(size, n_units // 2):
+        looks.append(look)
     return looks
 
 
-def level_of(size: int, reason: Reason, *, has_looks: bool) -> float:
+def level_of(size: int, n_units: int, reason: Reason, *, has_looks: bool) -> float:
     """Return the level of the intervals of a sample.
 
     With ``max_rows="auto"``, look ``k`` has the level ``ERROR / 2**(k + 1)``, so all looks have the level ``ERROR``.
 
     Parameters
     ----------
-    size : int
-        Size of the sample.
+    size, n_units : int
+        Size of the sample, and of the sample of all rows.
     reason : {"settled", "max_rows", "interrupted"}
         Why the search ended. If it was interrupted after a look, its intervals have the level of the next look.
     has_looks : bool
         True with ``max_rows="auto"``. Otherwise the shares are looked at only once.
     """
-    earlier = len(looks_up_to(size)) - (reason == "settled")
+    earlier = len(looks_up_to(size, n_units)) - (reason == "settled")
     return ERROR / 2 ** (earlier + 1) if has_looks else ERROR

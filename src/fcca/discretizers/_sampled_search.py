@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fcca.discretizers._counterfactual_search import find_counterfactuals
 from fcca.discretizers._presets import most_thresholds, rows_to_search
 from fcca.discretizers._row_order import RowOrder
-from fcca.discretizers._row_sample import FIRST_LOOK, Reason, RowSample, is_look, level_of
+from fcca.discretizers._row_sample import FIRST_LOOK, Reason, RowSample, level_of, looks_up_to
 from fcca.discretizers._rows import EncodedRows
 from fcca.discretizers._search_results import CrossingCounts, FoundCounterfactuals, PredictedRows, SearchResult
 from fcca.discretizers._threshold_search import ThresholdSearch
@@ -106,7 +106,7 @@ class SampledSearch:
                         )
                     )
                     done = size
-                    if self.asked == "auto" and is_look(size) and size < self.order.n_units:
+                    if self.asked == "auto" and size in looks_up_to(size, self.order.n_units):
                         found = self._counted(parts, size, "settled")
                         if self._is_settled(found):
                             return found
@@ -171,7 +171,7 @@ def sample_of(
         n_searched=n_rows[0],
         n_rows=n_rows[1],
         reason=reason,
-        level=level_of(size, reason, has_looks=asked == "auto"),
+        level=level_of(size, order.n_units, reason, has_looks=asked == "auto"),
         n_conditions=search.n_conditions(n_rows[1]),
         sampled=order.sampled(size),
         sizes=order.sizes,
