@@ -34,6 +34,8 @@ SHARES = ("p0", "p1", "Q")
 COSTS = ("lambda0", "lambda1", "lambda2")
 # Values of parameters that older documents do not have.
 OLD_DEFAULTS = {"scale": "range", "category_distance": 1.0, "count_ties": False, "special_values": None, "max_rows": "all"}
+# Words that parameters may have in place of a number.
+WORDS = {"merge_tolerance": ("auto",), "max_thresholds": ("all",), "max_rows": ("auto", "all")}
 TIMES = ("time_limit", "time_limit_per_row")
 TREE_PARAMETERS = {
     "criterion": str,
@@ -326,21 +328,18 @@ def _decision(threshold: float | None) -> float | None:
 
 def _parameters(given: dict[str, Any]) -> StatedParameters:
     where, of_tree = "parameters", "the tree's parameters"
+    given = OLD_DEFAULTS | given
     texts = {
         name: value
         for name, value in given.items()
-        if (name, value) == ("merge_tolerance", "auto") or (name == "margin" and isinstance(value, str))
+        if isinstance(value, str) and (name == "margin" or value in WORDS.get(name, ()))
     }
     numbers = {name: kind for name, kind in SEARCH.items() if name not in texts}
-    search = _reader.entries(OLD_DEFAULTS | given, numbers, where) | texts
+    search = _reader.entries(given, numbers, where) | texts
     _reader.check_range(search, (*SHARES, "merge_tolerance"), 0, 1, where)
     _reader.check_range(search, (*COSTS, *TIMES), 0, math.inf, where)
     if search["preset"] not in PRESETS:
         raise _reader.damaged(f"the preset must be one of {', '.join(map(str, PRESETS))}, got {search['preset']!r}")
-    if isinstance(search["max_thresholds"], str) and search["max_thresholds"] != "all":
-        raise _reader.damaged(f"'max_thresholds' of {where} must be a number, 'all' or null")
-    if isinstance(search["max_rows"], str) and search["max_rows"] not in ("auto", "all"):
-        raise _reader.damaged(f"'max_rows' of {where} must be a number, 'auto', 'all' or null")
     _reader.check_range(search, ("max_thresholds", "max_rows"), 1, math.inf, where)
     if "margin" in numbers and search["margin"] <= 0:
         raise _reader.damaged("the margin must be above 0")

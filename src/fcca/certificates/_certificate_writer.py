@@ -30,7 +30,7 @@ from fcca.models import FROZEN, DecidedAt, OpenColumn, labelled, public_names, r
 from fcca.selection import FORBIDDEN, KEPT, Admissible
 
 FORMAT, VERSION = "fcca-certificate", 1
-# Parameters of the search with their types. margin and merge_tolerance may also be strings.
+# Parameters of the search with their types. Some may also be strings, such as "all".
 SEARCH: dict[str, Any] = {
     "p0": float,
     "p1": float,
@@ -41,8 +41,8 @@ SEARCH: dict[str, Any] = {
     "Q": float,
     "preset": str | None,
     "count_ties": bool | None,
-    "max_thresholds": int | str | None,
-    "max_rows": int | str | None,
+    "max_thresholds": int | None,
+    "max_rows": int | None,
     "merge_tolerance": float,
     "round_thresholds": bool,
     "time_limit": float | None,

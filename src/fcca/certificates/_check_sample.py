@@ -9,6 +9,7 @@ import numpy as np
 
 from fcca.certificates._evidence import Bools, Evidence, Floats, NotChecked, is_near
 from fcca.discretizers import RowSample, looks_up_to, rows_to_search, sample_of
+from fcca.exceptions import NoCounterfactualError
 from fcca.thresholds import ThresholdTable
 
 
@@ -63,7 +64,7 @@ def _sample_of_size(given: Evidence, size: int, reason: str, n_unfinished: int =
     return sample_of(given.search, order, size, reason, n_rows, n_unfinished)  # type: ignore[arg-type]
 
 
-def looks_problems(given: Evidence, thresholds_of: Callable[[Floats], tuple[ThresholdTable, Bools] | None]) -> list[str]:
+def looks_problems(given: Evidence, thresholds_of: Callable[[Floats], tuple[ThresholdTable, Bools]]) -> list[str]:
     """Check that ``max_rows="auto"`` ended the search as soon as the choice of the thresholds was settled, and not before.
 
     Parameters
@@ -71,7 +72,7 @@ def looks_problems(given: Evidence, thresholds_of: Callable[[Floats], tuple[Thre
     given : Evidence
     thresholds_of : callable
         Counts the stated counterfactuals with given weights of the rows. It returns the thresholds and a mask of those that
-        are kept, or None if there are none.
+        are kept, and raises NoCounterfactualError if there are none.
     """
     order, stated = given.order, given.stated.sample
     if rows_asked(given) != "auto" or order is None or given.stated.parameters.search_is_limited:
@@ -81,8 +82,10 @@ def looks_problems(given: Evidence, thresholds_of: Callable[[Floats], tuple[Thre
     for look in looks_up_to(size, order.n_units):
         weight = np.zeros(len(given.weight))
         weight[points] = order.weights(look, len(points))
-        found = thresholds_of(weight)
-        settled = found is not None and _sample_of_size(given, look, "settled").is_settled(*found)
+        try:
+            settled = _sample_of_size(given, look, "settled").is_settled(*thresholds_of(weight))
+        except NoCounterfactualError:
+            settled = False
         is_end = stated is not None and stated.reason == "settled" and look == size
         if settled != is_end:
             return [f"the choice of the thresholds is {'' if settled else 'not '}settled after {look} rows"]

@@ -26,7 +26,7 @@ from fcca.discretizers import (
     kept_thresholds,
     most_thresholds,
 )
-from fcca.exceptions import FCCAError, InvalidInputError, NoCounterfactualError, UnfinishedSearchWarning
+from fcca.exceptions import FCCAError, InvalidInputError, UnfinishedSearchWarning
 from fcca.metrics import inconsistency_rate
 from fcca.selection import FORBIDDEN, KEPT, Admissible, OptimalSelection, most_frequent
 from fcca.thresholds import ThresholdTable
@@ -102,18 +102,16 @@ def thresholds_found(given: Evidence) -> list[str]:
 
 def _computed_thresholds(given: Evidence, counterfactuals: Counterfactuals, ties: TiedCounterfactuals) -> ThresholdTable:
     """Count, merge and round the conditions that counterfactuals and ties cross; add their shares if rows were sampled."""
-    found = _counted(given, counterfactuals, ties, given.sampled_weight)
-    if found is None:
-        raise NoCounterfactualError("No counterfactual crosses a condition.")
-    return found[0] if given.stated.sample is None else recomputed_sample(given).with_shares(found[0])
+    table, _ = _counted(given, counterfactuals, ties, given.sampled_weight)
+    return table if given.stated.sample is None else recomputed_sample(given).with_shares(table)
 
 
 def _counted(
     given: Evidence, counterfactuals: Counterfactuals, ties: TiedCounterfactuals, weight: Floats
-) -> tuple[ThresholdTable, Bools] | None:
+) -> tuple[ThresholdTable, Bools]:
     """Count, merge and round the conditions that the counterfactuals of rows with positive weight cross.
 
-    Return the thresholds and a mask of those that ``Q`` and ``max_thresholds`` keep. Return None if there are no thresholds.
+    Return the thresholds and a mask of those that ``Q`` and ``max_thresholds`` keep.
     """
     points = given.points
     deciding = DecidingValues(given.gap_point, points.gap_feature.astype(np.int32), len(points.gap_row), 0)
@@ -121,8 +119,6 @@ def _counted(
     weight_of = weight[counterfactuals.rows[crossed.point]]
     table, condition = crossed.table(list(given.stated.columns), weight_of, given.search.columns)
     table = table.select(np.bincount(condition[weight_of > 0], minlength=len(table)) > 0)
-    if len(table) == 0:
-        return None
     counts = CrossingCounts(table, counterfactuals.counts(), len(given.table), 1, 0.0, 1.0)
     return kept_thresholds(given.search, counts, given.table)
 
