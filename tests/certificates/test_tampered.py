@@ -53,7 +53,7 @@ def test_a_forged_certificate_is_rejected(name):
 @pytest.mark.parametrize(("tolerance", "words"), [(1.0, "is not settled after 250"), (-1.0, "is settled after")])
 def test_a_search_that_ended_too_early_or_too_late_is_rejected(tolerance, words, monkeypatch):
     """Everything else in these certificates is true."""
-    model = GradientBoostingClassifier(n_estimators=10, max_depth=2, random_state=0)
+    model = GradientBoostingClassifier(n_estimators=40, max_depth=2, random_state=0)
     with monkeypatch.context() as patched:
         patched.setattr("fcca.discretizers._row_sample.TOLERANCE", tolerance)
         patched.setattr("fcca.discretizers._row_sample.RELATIVE_TOLERANCE", tolerance)
