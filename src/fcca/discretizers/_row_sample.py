@@ -90,6 +90,31 @@ class RowSample:
         _, _, high = self.shares(np.concatenate([table.count[~kept], [0.0]]))
         return float(high.max())
 
+    def in_words(self, table: ThresholdTable, kept: Bools) -> str:
+        """Say how many rows were searched, and which thresholds may be missing.
+
+        Parameters
+        ----------
+        table : ThresholdTable
+            All conditions found.
+        kept : ndarray of bool
+            Mask of the conditions that the selection keeps.
+        """
+        rows = f"{self.n_searched:,} of {self.n_rows:,} rows"
+        if self.reason == "interrupted":
+            searched = f"Stopped after {rows}; the table so far has {len(table):,} thresholds."
+        elif self.reason == "settled":
+            searched = (
+                f"Counterfactuals were searched for a random sample of {rows}, which settles the choice of the thresholds. "
+                "To search all rows, use max_rows='all' (--max-rows all on the command line)."
+            )
+        else:
+            searched = f"Counterfactuals were searched for a random sample of {rows}, as max_rows asks for."
+        most = 100 * self.left_out(table, kept)
+        return (
+            f"{searched} With a probability of 95 %, no threshold is left out that more than {most:.2g} % of the rows cross."
+        )
+
     def is_settled(self, table: ThresholdTable, kept: Bools) -> bool:
         """Return True if further rows cannot change which conditions are kept by more than the tolerance.
 

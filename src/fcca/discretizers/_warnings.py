@@ -105,17 +105,6 @@ def warn_sampled(sample: RowSample, table: ThresholdTable, parameters: Any) -> N
     parameters : namespace
         Parameters of an ``FCCADiscretizer``.
     """
-    kept = most_frequent(table, parameters.Q, most_thresholds(parameters.preset, parameters.max_thresholds))
-    rows = f"{sample.n_searched:,} of {sample.n_rows:,} rows"
-    limit = (
-        "With a probability of 95 %, no threshold was left out that more than "
-        f"{100 * sample.left_out(table, kept):.2g} % of the rows cross."
-    )
-    if sample.reason == "interrupted":
-        warn_caller(f"Stopped after {rows}; the table so far has {len(table):,} thresholds. {limit}", SampledRowsWarning)
-    elif sample.reason == "settled":
-        warn_caller(
-            f"Counterfactuals were searched for a random sample of {rows}, which settles the choice of the thresholds. "
-            f"{limit} To search all rows, use max_rows='all'.",
-            SampledRowsWarning,
-        )
+    if sample.reason != "max_rows":
+        kept = most_frequent(table, parameters.Q, most_thresholds(parameters.preset, parameters.max_thresholds))
+        warn_caller(sample.in_words(table, kept), SampledRowsWarning)
