@@ -18,7 +18,7 @@ from fcca.discretizers._threshold_search import ThresholdSearch
 from fcca.exceptions import InvalidInputError
 from fcca.selection import most_frequent
 from fcca.thresholds import ThresholdTable
-from fcca.utils import progress_bar, stops_early
+from fcca.utils import progress_bar, stop_search
 
 Floats = NDArray[np.float64]
 
@@ -111,7 +111,7 @@ class SampledSearch:
                         if self._is_settled(found):
                             return found
         except KeyboardInterrupt:
-            if done == 0 or not stops_early():
+            if done == 0 or not stop_search():
                 raise
             return self._counted(parts, done, "interrupted")
         return self._counted(parts, done, "max_rows")

@@ -22,8 +22,8 @@ from fcca.utils._progress import (
     progress_shown,
     shown_on,
     step,
+    stop_search,
     stopping_early,
-    stops_early,
 )
 from fcca.utils._proof import limits_in_words, proof_in_words, share_proof_in_words
 from fcca.utils._safe_text import escaped_json, printable, type_in_words
@@ -64,8 +64,8 @@ __all__ = [
     "shown_on",
     "similar",
     "step",
+    "stop_search",
     "stopping_early",
-    "stops_early",
     "type_in_words",
     "whole_number",
     "without_repetition",

@@ -38,7 +38,7 @@ class ProgressDisplay(Protocol):
 
 
 _display: ContextVar[ProgressDisplay | None] = ContextVar("display", default=None)
-_stops_early: ContextVar[bool] = ContextVar("stops early", default=False)
+_searches_to_stop: ContextVar[list[int] | None] = ContextVar("searches to stop", default=None)
 
 
 class _Silence:
@@ -58,22 +58,27 @@ def shown_on(display: ProgressDisplay) -> Iterator[None]:
         _display.reset(token)
 
 
-def stops_early() -> bool:
-    """Return True if Ctrl-C ends a search early, and the results so far are kept.
+def stop_search() -> bool:
+    """Return True if Ctrl-C ends only the running search, and the results so far are kept.
 
-    It does so if a person sees the progress in a terminal or a notebook, and the fit is not a part of other work.
+    It does so if a person sees the progress in a terminal or a notebook, and the fit is not a part of other work. It does so
+    only once: a second Ctrl-C ends all work.
     """
-    return _stops_early.get() and isinstance(_display.get(), TerminalDisplay)
+    left = _searches_to_stop.get()
+    if not left or not isinstance(_display.get(), TerminalDisplay):
+        return False
+    left.pop()
+    return True
 
 
 @contextmanager
 def stopping_early() -> Iterator[None]:
-    """Let the first Ctrl-C inside a ``with`` block end only the search, if a person sees the progress."""
-    token = _stops_early.set(True)
+    """Let the first Ctrl-C inside a ``with`` block end only the running search, if a person sees the progress."""
+    token = _searches_to_stop.set([1])
     try:
         yield
     finally:
-        _stops_early.reset(token)
+        _searches_to_stop.reset(token)
 
 
 @contextmanager
