@@ -44,6 +44,10 @@ class SpecialValuesWarning(UserWarning):
     """Some columns have values, such as -9, that look like special values."""
 
 
+class SampledRowsWarning(UserWarning):
+    """Only some rows were searched for counterfactuals, so the shares of thresholds have confidence intervals."""
+
+
 class LightWeightsWarning(UserWarning):
     """The sample weights sum to far less than the number of rows.
 

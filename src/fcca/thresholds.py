@@ -38,6 +38,7 @@ __all__ = ["ThresholdTable"]
 
 CONDITIONS_IN_HTML = 30
 ARRAYS = ("feature", "threshold", "cut", "below", "above", "count")
+SHARES = ("share", "share_low", "share_high")
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,9 @@ class ThresholdTable:
         ``x = 1``.
     special : dict of int to tuple of float
         The special values that training rows have in each column with cuts, sorted. Columns without them are left out.
+    share, share_low, share_high : ndarray of shape (n_conditions,), or None
+        Share of the searched rows whose counterfactual crosses the condition, and its confidence interval. They are None
+        unless the rows are a sample. With a probability of 95 %, all intervals hold the shares of all rows.
 
     Examples
     --------
@@ -110,12 +114,17 @@ class ThresholdTable:
     columns: Columns | None = None
     zero_one: frozenset[int] = frozenset()
     special: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
+    share: Floats | None = None
+    share_low: Floats | None = None
+    share_high: Floats | None = None
     _codes: tuple[Codes | None, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         n = len(self.feature)
         for name in ARRAYS:
             self._freeze(name, np.array(getattr(self, name), dtype=np.int32 if name == "feature" else np.float64))
+        for name in SHARES if self.share is not None else ():
+            self._freeze(name, np.array(getattr(self, name), dtype=np.float64))
         self._freeze("kind", np.full(n, "cut") if self.kind is None else np.array(self.kind, dtype="U7"))
         labels = (None,) * n if self.labels is None else tuple(None if one is None else tuple(one) for one in self.labels)
         object.__setattr__(self, "labels", labels)
@@ -295,6 +304,10 @@ class ThresholdTable:
         """Copy the table with new values of ``cut``, ``below`` and ``above``."""
         return replace(self, cut=cut, below=below, above=above)
 
+    def with_shares(self, share: Floats, low: Floats, high: Floats) -> ThresholdTable:
+        """Copy the table with new values of ``share``, ``share_low`` and ``share_high``."""
+        return replace(self, share=share, share_low=low, share_high=high)
+
     # --- use ----------------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
@@ -311,6 +324,8 @@ class ThresholdTable:
             all(getattr(self, name) == getattr(other, name) for name in plain)
             and np.array_equal(self.kind, other.kind)
             and all(np.array_equal(getattr(self, name), getattr(other, name), equal_nan=True) for name in ARRAYS)
+            and (self.share is None) == (other.share is None)
+            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in SHARES if self.share is not None)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -318,7 +333,8 @@ class ThresholdTable:
     def __reduce__(self) -> tuple[Any, ...]:
         arrays = (getattr(self, name) for name in ARRAYS)
         # Call __post_init__ again, so that the arrays stay read-only.
-        return type(self), (self.feature_names, *arrays, self.kind, self.labels, self.columns, self.zero_one, self.special)
+        rest = (self.labels, self.columns, self.zero_one, self.special, *(getattr(self, name) for name in SHARES))
+        return type(self), (self.feature_names, *arrays, self.kind, *rest)
 
     def names(self) -> list[str]:
         """Return the conditions as strings, such as ``"RM > 6.94"`` or ``"income is missing"``."""
@@ -366,7 +382,8 @@ class ThresholdTable:
 
     def select(self, keep: NDArray[np.bool_]) -> ThresholdTable:
         """Keep the conditions for which ``keep`` is True."""
-        arrays: dict[str, Any] = {name: getattr(self, name)[keep] for name in (*ARRAYS, "kind")}
+        names = (*ARRAYS, "kind", *(SHARES if self.share is not None else ()))
+        arrays: dict[str, Any] = {name: getattr(self, name)[keep] for name in names}
         labels = tuple(self.labels[at] for at in np.arange(len(self))[keep].tolist())
         return replace(self, **arrays, labels=labels).with_special(self.special)
 
@@ -401,7 +418,7 @@ class ThresholdTable:
             mine = np.flatnonzero(is_cut & (self.feature == j))
             representative[mine] = mine[leaders(self.threshold[mine], self.count[mine], float(tolerance[j]))]
         kept, condition = np.unique(representative, return_inverse=True)
-        merged = self.select(np.isin(np.arange(len(self)), kept))
+        merged = replace(self, share=None, share_low=None, share_high=None).select(np.isin(np.arange(len(self)), kept))
         return replace(merged, count=_sums(condition, self.count, len(kept))), condition
 
     def rounded(self, zero_one: NDArray[np.bool_] | None = None) -> tuple[ThresholdTable, NDArray[np.int64]]:
@@ -446,6 +463,7 @@ class ThresholdTable:
                 "below": self.below,
                 "above": self.above,
                 "count": self.count,
+                **{name: getattr(self, name) for name in SHARES if self.share is not None},
             }
         )
 
@@ -460,7 +478,8 @@ class ThresholdTable:
 
     def to_json(self) -> str:
         """Write a JSON document that :meth:`from_json` reads."""
-        arrays = {name: getattr(self, name).tolist() for name in (*ARRAYS, "kind")}
+        names = (*ARRAYS, "kind", *(SHARES if self.share is not None else ()))
+        arrays = {name: getattr(self, name).tolist() for name in names}
         return written_document(self.feature_names, arrays, self.labels, self.columns, self.zero_one, self.special)
 
     @classmethod

@@ -155,6 +155,17 @@ def numbered(n: int = 150) -> tuple[pd.DataFrame, np.ndarray]:
     return X.assign(code=pd.Categorical(code)), (y + (code == 1) > 1).astype(int)
 
 
+def many(n: int = 2500) -> tuple[pd.DataFrame, np.ndarray]:
+    """Enough rows for a sample that settles the choice of the thresholds."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n, 3)).round(2)
+    return pd.DataFrame(X, columns=list("abc")), (X[:, 0] + X[:, 1] * X[:, 2] / 2 + random.normal(0, 0.2, n) > 0).astype(int)
+
+
+def whole_weights(n: int) -> np.ndarray:
+    return np.random.default_rng(7).choice([0.0, 2.0, 4.0, 6.0], n, p=[0.1, 0.3, 0.4, 0.2])
+
+
 CASES = {
     "gb": lambda: fitted(numbers()),
     "gb of depth 2": lambda: fitted(numbers(), GradientBoostingClassifier(n_estimators=12, max_depth=2, random_state=0)),
@@ -256,6 +267,12 @@ CASES = {
     ),
     "squares of a linear model": lambda: fitted(numbers(), logistic(), lambda2=0.5),
     "the paper": lambda: fitted(numbers(), preset="paper", classifier={"preset": "paper"}),
+    "a sample": lambda: fitted(numbers(), GradientBoostingClassifier(n_estimators=12, max_depth=2), max_rows=60),
+    "a sample, mixed": lambda: fitted(mixed(), hgb(), max_rows=100, weight=whole_weights(150)),
+    "a sample of a linear model": lambda: fitted(numbers(), logistic(), max_rows=60),
+    "a settled sample": lambda: fitted(
+        many(), GradientBoostingClassifier(n_estimators=10, max_depth=2, random_state=0), max_rows="auto"
+    ),
     "a band": lambda: fitted(numbers(), preset="paper", p0=0.6, p1=0.95),
     "the paper's distances, mixed": lambda: fitted(mixed(), hgb(), scale="range", category_distance=1.0),
     "ranks, mixed": lambda: fitted(mixed(), hgb(), scale="rank", weight=some_weights(150)),

@@ -11,14 +11,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from certificates import forged_distances, forged_open_ends, forged_points, forged_provenance, forged_trees
-from certificates.certified import case, fitted, hgb, mixed, numbers, rf, switches
+from certificates import (
+    forged_distances,
+    forged_open_ends,
+    forged_points,
+    forged_provenance,
+    forged_samples,
+    forged_trees,
+)
+from certificates.certified import case, fitted, hgb, many, mixed, numbers, rf, switches
 from certificates.forgeries import FORGERIES
 from fcca.certificates import read_certificate, verify
 from fcca.constraints import Fillable, Forbidden, MaxChanges, OneHot, Rule, limits_for
@@ -26,7 +33,7 @@ from fcca.counterfactuals import CounterfactualEngine
 from fcca.counterfactuals._result import joined
 from fcca.exceptions import InvalidInputError
 
-for forged in (forged_distances, forged_open_ends, forged_points, forged_provenance, forged_trees):
+for forged in (forged_distances, forged_open_ends, forged_points, forged_provenance, forged_samples, forged_trees):
     assert forged.forgery  # each has put its own into the list
 
 
@@ -41,6 +48,20 @@ def test_a_forged_certificate_is_rejected(name):
     assert check in result.failed, f"\n{result!r}"
     for word in words:
         assert word.lower() in result[check].words.lower()
+
+
+@pytest.mark.parametrize(("tolerance", "words"), [(1.0, "is not settled after 250"), (-1.0, "is settled after")])
+def test_a_search_that_ended_too_early_or_too_late_is_rejected(tolerance, words, monkeypatch):
+    """Everything else in these certificates is true."""
+    model = GradientBoostingClassifier(n_estimators=40, max_depth=2, random_state=0)
+    with monkeypatch.context() as patched:
+        patched.setattr("fcca.discretizers._row_sample.TOLERANCE", tolerance)
+        patched.setattr("fcca.discretizers._row_sample.RELATIVE_TOLERANCE", tolerance)
+        one = fitted(many(), model, max_rows="auto")
+        document = one.document
+    result = one.verified(document, sample=0)
+    assert result.failed == ("thresholds found",)
+    assert words in result["thresholds found"].words
 
 
 # --- other data, other models ---------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fcca.certificates._certificate_writer import FORMAT, IN_CHUNKS, SEARCH, VERSION
 from fcca.constraints import Constraint
 from fcca.counterfactuals import STATUSES, check_category_distance, check_scale
-from fcca.discretizers import PRESETS
+from fcca.discretizers import PRESETS, REASONS
 from fcca.exceptions import InvalidInputError
 from fcca.export import TREE, TREE_VERSION, WITHOUT_THRESHOLDS, DistilledTree, from_json
 from fcca.thresholds import ThresholdTable
@@ -33,7 +33,12 @@ FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 SHARES = ("p0", "p1", "Q")
 COSTS = ("lambda0", "lambda1", "lambda2")
 # Values of parameters that older documents do not have.
-OLD_DEFAULTS = {"scale": "range", "category_distance": 1.0, "count_ties": False, "special_values": None, "relative_gap": 0.0}
+OLD_DEFAULTS = {
+    "scale": "range", "category_distance": 1.0, "count_ties": False, "special_values": None, "relative_gap": 0.0,
+    "max_rows": "all",
+}  # fmt: skip
+# Words that parameters may have in place of a number.
+WORDS = {"merge_tolerance": ("auto",), "max_thresholds": ("all",), "max_rows": ("auto", "all")}
 TIMES = ("time_limit", "time_limit_per_row")
 TREE_PARAMETERS = {
     "criterion": str,
@@ -94,6 +99,35 @@ class StatedCounterfactuals:
     move_to: tuple[Label | None, ...]
     gap_row: Longs
     gap_feature: Longs
+
+
+@dataclass(frozen=True)
+class StatedSample:
+    """The claim that a random sample of the rows was searched.
+
+    Attributes
+    ----------
+    size : int
+        Size of the sample, from which :class:`fcca.discretizers.RowOrder` computes its rows.
+    searched, rows : int
+        Number of rows that were searched, and of those that would be searched without a limit.
+    reason : str
+        Why no more rows were searched.
+    level : float
+        Probability that the interval of any condition does not hold the true share.
+    conditions : int
+        Number of all conditions that a counterfactual can cross.
+    unfinished : int
+        Weight of the rows whose searches did not finish.
+    """
+
+    size: int
+    searched: int
+    rows: int
+    reason: str
+    level: float
+    conditions: int
+    unfinished: int
 
 
 @dataclass(frozen=True)
@@ -180,6 +214,7 @@ class CertificateDocument:
     parameters: StatedParameters
     statuses: dict[str, int]
     points: StatedCounterfactuals | None
+    sample: StatedSample | None
     found: ThresholdTable
     kept: tuple[int, ...]
     selection: StatedProof | None
@@ -238,6 +273,7 @@ def read_certificate(text: str | bytes) -> CertificateDocument:
         parameters=_parameters(_reader.entry(document, "parameters", dict)),
         statuses=_reader.counts(_reader.entry(document, "statuses", dict), STATUSES, "the rows"),
         points=_counterfactuals(_reader.entry(document, "counterfactuals", dict | None), document, len(columns)),
+        sample=_sample(_reader.entry({"sample": None} | document, "sample", dict | None)),
         found=found,
         kept=_kept(thresholds, len(found)),
         selection=_proof_of_selection(_reader.entry(thresholds, "selection", dict | None, "thresholds")),
@@ -295,22 +331,21 @@ def _decision(threshold: float | None) -> float | None:
 
 def _parameters(given: dict[str, Any]) -> StatedParameters:
     where, of_tree = "parameters", "the tree's parameters"
+    given = OLD_DEFAULTS | given
     texts = {
         name: value
         for name, value in given.items()
-        if (name, value) == ("merge_tolerance", "auto") or (name == "margin" and isinstance(value, str))
+        if isinstance(value, str) and (name == "margin" or value in WORDS.get(name, ()))
     }
     numbers = {name: kind for name, kind in SEARCH.items() if name not in texts}
-    search = _reader.entries(OLD_DEFAULTS | given, numbers, where) | texts
+    search = _reader.entries(given, numbers, where) | texts
     _reader.check_range(search, (*SHARES, "merge_tolerance"), 0, 1, where)
     _reader.check_range(search, (*COSTS, *TIMES), 0, math.inf, where)
     if not 0 <= search["relative_gap"] < 1:
         raise _reader.damaged("the relative gap must be from 0 to below 1")
     if search["preset"] not in PRESETS:
         raise _reader.damaged(f"the preset must be one of {', '.join(map(str, PRESETS))}, got {search['preset']!r}")
-    if isinstance(search["max_thresholds"], str) and search["max_thresholds"] != "all":
-        raise _reader.damaged(f"'max_thresholds' of {where} must be a number, 'all' or null")
-    _reader.check_range(search, ("max_thresholds",), 1, math.inf, where)
+    _reader.check_range(search, ("max_thresholds", "max_rows"), 1, math.inf, where)
     if "margin" in numbers and search["margin"] <= 0:
         raise _reader.damaged("the margin must be above 0")
     search |= _distances(given, where)
@@ -414,6 +449,18 @@ def _counterfactuals(given: dict[str, Any] | None, document: dict[str, Any], n_c
     if any(len(features) and features.max() >= n_columns for features in (points.move_feature, points.gap_feature)):
         raise _reader.damaged(f"the column of a move is out of range; there are {n_columns} columns")
     return points
+
+
+def _sample(given: dict[str, Any] | None) -> StatedSample | None:
+    if given is None:
+        return None
+    where = "the sample"
+    entries = _reader.entries(given, get_type_hints(StatedSample), where)
+    if entries["reason"] not in REASONS:
+        raise _reader.damaged(f"the reason of {where} must be one of {', '.join(REASONS)}, got {entries['reason']!r}")
+    _reader.check_range(entries, ("size", "searched", "rows", "conditions"), 1, LARGEST_WHOLE, where)
+    _reader.check_range(entries, ("unfinished",), 0, LARGEST_WHOLE, where)
+    return StatedSample(**entries)
 
 
 def _whole(given: list[Any], name: str) -> Longs:

@@ -30,7 +30,7 @@ from fcca.models import FROZEN, DecidedAt, OpenColumn, labelled, public_names, r
 from fcca.selection import FORBIDDEN, KEPT, Admissible
 
 FORMAT, VERSION = "fcca-certificate", 1
-# Parameters of the search with their types. margin and merge_tolerance may also be strings.
+# Parameters of the search with their types. Some may also be strings, such as "all".
 SEARCH: dict[str, Any] = {
     "p0": float,
     "p1": float,
@@ -41,7 +41,8 @@ SEARCH: dict[str, Any] = {
     "Q": float,
     "preset": str | None,
     "count_ties": bool | None,
-    "max_thresholds": int | str | None,
+    "max_thresholds": int | None,
+    "max_rows": int | None,
     "merge_tolerance": float,
     "round_thresholds": bool,
     "time_limit": float | None,
@@ -143,6 +144,7 @@ def written_certificate(
         "statuses": {str(name): int(n) for name, n in discretizer.statuses_.items()},
         "counterfactuals": None if found is None else _columns_of(found, discretizer),
         "why_no_counterfactuals": IN_CHUNKS if found is None else None,
+        "sample": _described_sample(discretizer),
         "thresholds": {
             "found": json.loads(discretizer.all_thresholds_.to_json()),
             "kept": _kept(discretizer),
@@ -306,6 +308,22 @@ def _columns_of(found: Counterfactuals, discretizer: FCCADiscretizer) -> dict[st
         "move_to": [_value(value) for value in labels[1].tolist()],
         "gap_row": rows[in_order].tolist(),
         "gap_feature": features[in_order].tolist(),
+    }
+
+
+def _described_sample(discretizer: FCCADiscretizer) -> dict[str, Any] | None:
+    """Describe the sample of rows that were searched; None if all rows were searched."""
+    sample = discretizer.row_sample_
+    if sample is None:
+        return None
+    return {
+        "size": sample.size,
+        "searched": sample.n_searched,
+        "rows": sample.n_rows,
+        "reason": sample.reason,
+        "level": sample.level,
+        "conditions": sample.n_conditions,
+        "unfinished": sample.n_unfinished,
     }
 
 

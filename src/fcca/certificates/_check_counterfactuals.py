@@ -10,6 +10,7 @@ from collections import Counter
 import numpy as np
 
 from fcca.cells import special_cuts
+from fcca.certificates._check_sample import sample_problems
 from fcca.certificates._evidence import NEAR, Bools, Evidence, Floats, Longs, is_near, named_rows, problem_of_rows
 from fcca.certificates._recomputed_distances import RecomputedDistances
 from fcca.models import TreeEnsemble
@@ -21,18 +22,21 @@ SINGLE_PRECISION = 1e-6  # rounding tolerance of scores summed in 32 bits, relat
 def rows_searched(given: Evidence) -> list[str]:
     """Check that the certificate lists a search for exactly the expected rows.
 
-    The expected rows are those that the black box predicts correctly, with a probability from ``p0`` to ``p1``. The counts
-    of the statuses are also checked.
+    The expected rows are those that the black box predicts correctly, with a probability from ``p0`` to ``p1``. If a sample
+    of them was searched, its rows are drawn again. The counts of the statuses are also checked.
     """
     stated, numbers = given.points.row, given.numbers
     problems = []
     if twice := [row for row, n in Counter(stated.tolist()).items() if n > 1]:
         problems.append(f"{named_rows(twice)}: more than one counterfactual")
     problems += problem_of_rows(np.setdiff1d(stated, numbers), "not among the training rows")
-    expected = numbers[given.should_be_searched]
+    problems += sample_problems(given)
+    expected = numbers[given.expected]
     missing, extra = np.setdiff1d(expected, stated), np.setdiff1d(np.intersect1d(stated, numbers), expected)
     problems += problem_of_rows(missing, "the counterfactual is missing")
     unexpected = "there is a counterfactual, but the prediction is wrong, or its probability is outside p0 and p1"
+    if given.sample_size is not None:
+        unexpected += ", or the row is not in the sample"
     problems += problem_of_rows(extra, unexpected)
     if not given.may_end_open:
         words = "the status is feasible or unknown, but without a time limit every search ends with a proof"

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca.certificates._evidence import NEAR, Bools, Evidence, Longs, NotChecked, is_near, named_rows, typed_label
+from fcca.certificates._check_sample import looks_problems, recomputed_sample
+from fcca.certificates._evidence import NEAR, Bools, Evidence, Floats, Longs, NotChecked, is_near, named_rows, typed_label
 from fcca.constraints import Limits
 from fcca.counterfactuals import Counterfactuals
 from fcca.discretizers import (
@@ -22,6 +23,7 @@ from fcca.discretizers import (
     TiedCounterfactuals,
     crossings,
     find_deciding_values,
+    kept_thresholds,
     most_thresholds,
 )
 from fcca.exceptions import FCCAError, InvalidInputError, UnfinishedSearchWarning
@@ -87,6 +89,7 @@ def thresholds_found(given: Evidence) -> list[str]:
     except FCCAError as error:
         return [str(error)]
     problems = _differences(given.stated.found, computed)
+    problems = problems or looks_problems(given, lambda weight: _counted(given, counterfactuals, ties, weight))
     if problems and len(ties.point) and given.stated.parameters.search_is_limited:
         without = _computed_thresholds(given, counterfactuals, NO_TIES)
         if _lies_between(given.stated.found, without, computed):
@@ -98,16 +101,26 @@ def thresholds_found(given: Evidence) -> list[str]:
 
 
 def _computed_thresholds(given: Evidence, counterfactuals: Counterfactuals, ties: TiedCounterfactuals) -> ThresholdTable:
-    """Count, merge and round the conditions that counterfactuals and ties cross."""
+    """Count, merge and round the conditions that counterfactuals and ties cross; add their shares if rows were sampled."""
+    table, _ = _counted(given, counterfactuals, ties, given.sampled_weight)
+    return table if given.stated.sample is None else recomputed_sample(given).with_shares(table)
+
+
+def _counted(
+    given: Evidence, counterfactuals: Counterfactuals, ties: TiedCounterfactuals, weight: Floats
+) -> tuple[ThresholdTable, Bools]:
+    """Count, merge and round the conditions that the counterfactuals of rows with positive weight cross.
+
+    Return the thresholds and a mask of those that ``Q`` and ``max_thresholds`` keep.
+    """
     points = given.points
     deciding = DecidingValues(given.gap_point, points.gap_feature.astype(np.int32), len(points.gap_row), 0)
     crossed = crossings(given.engine, counterfactuals, given.search.columns, deciding, ties)
-    weight = given.weight[counterfactuals.rows[crossed.point]]
-    table, _ = crossed.table(list(given.stated.columns), weight, given.search.columns)
-    merged, _ = given.search.merged(CrossingCounts(table, counterfactuals.counts(), len(given.table), 1, 0.0, 1.0))
-    around = given.search.values_around(merged, given.table) if given.search.needs_values_around else None
-    computed, _ = given.search.finished(merged, around)
-    return computed
+    weight_of = weight[counterfactuals.rows[crossed.point]]
+    table, condition = crossed.table(list(given.stated.columns), weight_of, given.search.columns)
+    table = table.select(np.bincount(condition[weight_of > 0], minlength=len(table)) > 0)
+    counts = CrossingCounts(table, counterfactuals.counts(), len(given.table), 1, 0.0, 1.0)
+    return kept_thresholds(given.search, counts, given.table)
 
 
 def repeated_ties(given: Evidence, counterfactuals: Counterfactuals) -> TiedCounterfactuals:
@@ -153,6 +166,12 @@ def _differences(stated: ThresholdTable, computed: ThresholdTable) -> list[str]:
         name, n = mine[counted[0]]
         problems.append(f"{name} is crossed by a weight of {n:g}, but its stated count is {theirs[counted[0]][1]:g}")
     numbers = ("cut", "below", "above")
+    if (stated.share is None) != (computed.share is None):
+        problems.append("there are shares with intervals without a sample of the rows, or a sample without shares")
+    elif stated.share is not None and not problems:
+        shares = ("share", "share_low", "share_high")
+        if not all(is_near(getattr(stated, name), getattr(computed, name)).all() for name in shares):
+            problems.append("the shares of the thresholds or their intervals differ from the recomputed ones")
     if not problems and not all(
         np.allclose(getattr(stated, name), getattr(computed, name), rtol=NEAR, atol=0, equal_nan=True) for name in numbers
     ):

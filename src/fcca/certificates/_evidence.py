@@ -17,7 +17,7 @@ from fcca.certificates._certificate_writer import WITHOUT_COUNTERFACTUAL
 from fcca.certificates._fingerprints import plain_label
 from fcca.constraints import Limits, holds
 from fcca.counterfactuals import PROVEN, STATUSES, CounterfactualEngine, Counterfactuals, Moves
-from fcca.discretizers import ThresholdSearch
+from fcca.discretizers import RowOrder, ThresholdSearch
 from fcca.export import DistilledTree
 from fcca.models import LinearModel
 from fcca.tables import Columns, SoftLabels, Special, TrainingTable, is_special, special_by_column, without_special
@@ -203,6 +203,42 @@ class Evidence:
         in_band: Bools = (confidence >= least) & (confidence <= search["p1"])
         searched: Bools = (self.predictions == self.rows.y) & in_band
         return searched
+
+    @cached_property
+    def order(self) -> RowOrder | None:
+        """The random order in which rows are searched; None if the weights do not allow one."""
+        points = np.flatnonzero(self.should_be_searched)
+        if len(points) == 0:
+            return None
+        classes = self.engine.class_index(self.predictions[points])
+        return RowOrder.of(self.table[points], classes, self.weight[points])
+
+    @cached_property
+    def expected(self) -> Longs:
+        """Positions in ``table`` of the rows that must have been searched, of the stated sample if there is one."""
+        points = np.flatnonzero(self.should_be_searched)
+        return points if self.sample_size is None else points[self._sampled_order.rows(self.sample_size)]
+
+    @cached_property
+    def sampled_weight(self) -> Floats:
+        """Weights with which the rows are counted: those in the stated sample, or in the table without a sample."""
+        if self.sample_size is None:
+            return self.weight
+        points = np.flatnonzero(self.should_be_searched)
+        weight = np.zeros(len(self.weight))
+        weight[points] = self._sampled_order.weights(self.sample_size, len(points))
+        return weight
+
+    @property
+    def sample_size(self) -> int | None:
+        """Stated size of the sample of rows; None without a sample."""
+        return None if self.stated.sample is None else self.stated.sample.size
+
+    @property
+    def _sampled_order(self) -> RowOrder:
+        if self.order is None or self.sample_size is None or self.sample_size > self.order.n_units:
+            raise NotChecked("The stated sample of the rows is larger than the table, or the weights do not allow a sample.")
+        return self.order
 
     @cached_property
     def may_end_open(self) -> bool:

@@ -250,7 +250,8 @@ CHECKS = (
     PlannedCheck(
         "rows searched",
         _counterfactuals.rows_searched,
-        "exactly the rows that are predicted correctly, with a probability from p0 to p1, were searched",
+        "exactly the rows that are predicted correctly, with a probability from p0 to p1, were searched, or the stated "
+        "sample of them",
     ),
     PlannedCheck("moves", _counterfactuals.moves_start, "every move starts at the value of its row"),
     PlannedCheck(

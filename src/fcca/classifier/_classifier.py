@@ -160,7 +160,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
             del self.selection_path_
         check_column_names(X)
         discretizer, tree = self.new_parts()
-        with progress_shown(getattr(discretizer, "verbose", None)):
+        with progress_shown(getattr(discretizer, "verbose", None), stops_early=True):
             return self._fit(discretizer, tree, X, y, sample_weight, metadata)
 
     def _fit(

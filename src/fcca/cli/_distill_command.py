@@ -113,8 +113,9 @@ class Distill(options.DistillSettings):
         bool | None,
         large_option(
             "--stream/--no-stream",
-            help="Read a .parquet file in chunks, with little memory, or at once. With the same --sample, the results are "
-            f"the same. Default: in chunks if the file has at least {STREAMED_FROM:,} values (rows × columns).",
+            help="Read a .parquet file in chunks, with little memory, or at once. With the same --sample and --max-rows "
+            f"all, the results are the same. Default: in chunks if the file has at least {STREAMED_FROM:,} values (rows × "
+            "columns).",
         ),
     ] = None
     sample: Annotated[
@@ -200,6 +201,11 @@ class Distill(options.DistillSettings):
             raise InvalidInputError(
                 f"--thresholds auto was given {reason}. It runs a cross-validation, for which all rows must be in memory. "
                 "Use a number, such as --thresholds 5, or read all rows with --no-stream."
+            )
+        if self.max_rows not in (None, "all"):
+            raise InvalidInputError(
+                f"--max-rows {self.max_rows} was given {reason}. A random sample of the rows can be searched only if "
+                "all rows are in memory. Omit --max-rows, or read all rows with --no-stream."
             )
         for option, given in (("--open", self.open_report), ("--title", self.title is not None)):
             if given:

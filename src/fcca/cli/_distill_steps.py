@@ -194,6 +194,7 @@ def _new_classifier(black_box: Any, tree: OptimalTreeClassifier, settings: Disti
         lambda2=settings.lambda2,
         **settings.distances(),
         Q=settings.q,
+        max_rows=settings.rows_to_search(),
         margin=margin_of(settings.margin),
         merge_tolerance=settings.tolerance(),
         round_thresholds=settings.round_thresholds,

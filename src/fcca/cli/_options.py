@@ -430,6 +430,19 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
             lambda text: text == "auto" or re.fullmatch(r"0*[1-9]\d{0,8}", text) is not None,
         ),
     ] = None
+    max_rows: Annotated[
+        str | None,
+        search_option(
+            metavar="INT|auto|all",
+            help="Number of training rows to search for counterfactuals, in a random order. auto: as many as settle the "
+            "choice of the thresholds. The shares of the thresholds then have confidence intervals. Default: auto for large "
+            "ensembles of trees, otherwise all, as for a table that is read in chunks.",
+        ),
+        expects(
+            "'auto', 'all' or a whole number of at least 1, such as 1000",
+            lambda text: text in ("auto", "all") or re.fullmatch(r"0*[1-9]\d{0,15}", text) is not None,
+        ),
+    ] = None
     p0: Annotated[
         float,
         search_option("--p0", help="Use only rows whose predicted class has at least this probability."),
@@ -440,6 +453,10 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
         search_option("--p1", help="Use only rows whose predicted class has at most this probability."),
         IS_PROBABILITY,
     ] = 1.0
+
+    def rows_to_search(self) -> int | str | None:
+        """Return the parameter ``max_rows`` of the discretizer."""
+        return int(self.max_rows) if self.max_rows is not None and self.max_rows.isdigit() else self.max_rows
 
     def tree_parameters(self) -> dict[str, Any]:
         """Return the parameters of ``OptimalTreeClassifier`` that were given as options.

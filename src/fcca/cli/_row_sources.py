@@ -36,7 +36,7 @@ from fcca.models import LinearModel, OpenColumn, read_model
 from fcca.selection import OptimalSelection
 from fcca.streaming import Distilled, ParquetTable, distilled, header
 from fcca.tables import Column, Columns, known_rows
-from fcca.utils import AtomicOutputs, progress_bar, step
+from fcca.utils import AtomicOutputs, progress_bar, step, stopping_early
 
 T = TypeVar("T")
 Labels = NDArray[np.generic]
@@ -178,7 +178,7 @@ class MemorySource:
         """Compute the thresholds and the tree on the training rows, and return the classifier."""
         X, y = self.example(), self.data.y[self.training_rows]
         bounded = "; --time-limit bounds them" if settings.time_limit is None else ""
-        with step(f"Thresholds and tree{bounded}"), self.stopwatch.time("fcca"):
+        with step(f"Thresholds and tree{bounded}"), self.stopwatch.time("fcca"), stopping_early():
             fitted: FCCAClassifier = _with_selection(classifier, settings, X, y).fit(X, y)
         found = fitted.discretizer_.counterfactuals_
         self.median_cost = float(np.median(found.cost[found.is_proven]))

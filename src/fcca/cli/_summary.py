@@ -47,6 +47,7 @@ from fcca.cli._report_command import Report
 from fcca.cli._running import EXIT_UNVERIFIED, file_link
 from fcca.counterfactuals import PROVEN
 from fcca.export import Branch, as_distilled, branches_in_words, rows_in_words, size_in_words
+from fcca.thresholds import ThresholdTable
 from fcca.trees import amount_in_words, compared_trees, objective_in_words
 from fcca.utils import AtomicOutputs, progress_bar, proof_in_words
 
@@ -236,9 +237,15 @@ def facts_of_data(found: Distillation) -> list[tuple[str, str]]:
         ("Classes", classes_in_words(data.class_counts)),
         ("Rows", f"{number(training.rows)} for training, {number(held_out.rows) if held_out else 'none'} held out"),
         ("Black box", _model(found)),
-        ("Counterfactuals", f"{number(sum(found.statuses.values()))} rows: {status_counts(found.statuses)}"),
+        ("Counterfactuals", f"{_rows_searched(found)}: {status_counts(found.statuses)}"),
         ("Median cost of a change", f"{found.median_cost:.3g} ({_cost_formula(found)})"),
     ]
+
+
+def _rows_searched(found: Distillation) -> str:
+    """Return the number of rows that were searched, such as ``1,000 of 8,367 rows``."""
+    n, sample = number(sum(found.statuses.values())), found.discretizer.row_sample_
+    return f"{n} rows" if sample is None else f"{n} of {number(sample.n_rows)} rows"
 
 
 def _cost_formula(found: Distillation) -> str:
@@ -306,11 +313,18 @@ def _thresholds_table(found: Distillation) -> Table:
     n_proven = sum(found.statuses.get(status, 0) for status in PROVEN)
     order = np.argsort(-kept.count, kind="stable")[:THRESHOLDS_SHOWN]
     table = plain_table(["Thresholds" if len(order) == len(kept) else f"Top {len(order)} of {len(kept)} thresholds"])
-    add_numbers(table, "crossings", "share of rows")
+    share, low, high = kept.share, kept.share_low, kept.share_high
+    if share is None or low is None or high is None:
+        add_numbers(table, "crossings", "share of rows")
+    else:
+        add_numbers(table, "crossings", "share of rows", "95 % interval")
     names = kept.names()
     for at in order:
         count = kept.count[at]
-        table.add_row(Text(printable(names[at])), number(round(count)), percent(count / n_proven))
+        texts = [number(round(count)), percent(count / n_proven if share is None else share[at])]
+        if low is not None and high is not None:
+            texts.append(f"{percent(low[at])} – {percent(high[at])}")
+        table.add_row(Text(printable(names[at])), *texts)
     return table
 
 
@@ -405,15 +419,14 @@ def _document(found: Distillation) -> dict[str, Any]:
             "asked": sum(statuses.values()),
             "statuses": statuses,
             "median_cost": found.median_cost,
+            "sample": _sample_document(found),
         },
         "thresholds": {
             "Q": float(found.discretizer.Q),
             "found": len(every),
             "selection": _selection_document(found),
             "columns_used": kept.features_used,
-            "kept": [
-                {"condition": name, "count": float(count)} for name, count in zip(kept.names(), kept.count, strict=True)
-            ],
+            "kept": _kept_document(kept),
         },
         "commonest_class": found.quality.commonest_class,
         "rates": {
@@ -427,6 +440,23 @@ def _document(found: Distillation) -> dict[str, Any]:
         },
         "certificate": asdict(as_distilled(classifier).certificate),
     }
+
+
+def _sample_document(found: Distillation) -> dict[str, Any] | None:
+    sample = found.discretizer.row_sample_
+    if sample is None:
+        return None
+    return {"rows_searched": sample.n_searched, "rows": sample.n_rows, "reason": sample.reason}
+
+
+def _kept_document(kept: ThresholdTable) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = [
+        {"condition": name, "count": float(count)} for name, count in zip(kept.names(), kept.count, strict=True)
+    ]
+    for name in ("share", "share_low", "share_high") if kept.share is not None else ():
+        for entry, share in zip(entries, getattr(kept, name).tolist(), strict=True):
+            entry[name] = share
+    return entries
 
 
 def _selection_document(found: Distillation) -> dict[str, Any] | None:

@@ -1,8 +1,9 @@
 """A threshold table as a JSON document.
 
-The format has three versions. Version 1, which every version of fcca reads, holds conditions ``x > t`` on plain numbers.
+The format has four versions. Version 1, which every version of fcca reads, holds conditions ``x > t`` on plain numbers.
 Version 2 adds conditions ``x in {…}`` and ``x is missing``, and the categories of columns. Version 3 adds special values,
-``x is -9``. A table is written in the oldest version that can represent it.
+``x is -9``. Version 4 adds the shares of a sample of rows, with their confidence
+intervals. A table is written in the oldest version that can represent it.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from fcca.tables import Column, Columns
 from fcca.utils import DocumentReader, parsed
 
 JSON_FORMAT = "fcca.thresholds"
-PLAIN_VERSION, SETS_VERSION, VERSION = 1, 2, 3
-KINDS_OF_VERSION = {1: ("cut",), 2: ("cut", "set", "missing"), 3: ("cut", "special", "set", "missing")}
+PLAIN_VERSION, SETS_VERSION, VERSION = 1, 2, 4
+ALL_KINDS = ("cut", "special", "set", "missing")
+KINDS_OF_VERSION = {1: ("cut",), 2: ("cut", "set", "missing"), 3: ALL_KINDS, 4: ALL_KINDS}
 FLAGS = [field.name for field in fields(Column) if isinstance(field.default, bool)]
 NUMBERS = ("feature", "threshold", "cut", "below", "above", "count")
+SHARES = ("share", "share_low", "share_high")
 LARGEST = 256 * 2**20  # characters; a table of a million conditions has fewer
 
-TABLE = DocumentReader(
-    "threshold table", JSON_FORMAT, (PLAIN_VERSION, SETS_VERSION, VERSION), "thresholds.json", "ThresholdTable.to_json"
-)
+TABLE = DocumentReader("threshold table", JSON_FORMAT, tuple(KINDS_OF_VERSION), "thresholds.json", "ThresholdTable.to_json")
 COLUMN = {"name": str | None, "categories": list | None} | dict.fromkeys(FLAGS, bool)
 
 
@@ -57,7 +58,8 @@ def written_document(
         Special values that training rows have, by column.
     """
     kinds = set(arrays["kind"])
-    oldest = PLAIN_VERSION if columns is None else SETS_VERSION
+    has_shares = "share" in arrays
+    oldest = VERSION if has_shares else PLAIN_VERSION if columns is None else SETS_VERSION
     entries = zip(*(arrays[name] for name in ("kind", *NUMBERS)), labels, strict=True)
     document: dict[str, Any] = {
         "format": JSON_FORMAT,
@@ -70,6 +72,9 @@ def written_document(
         _written_condition(*entry) | (facts_of_cut(entry[1], zero_one, special) if entry[0] == "cut" else {})
         for entry in entries
     ]
+    if has_shares:
+        for at, condition in enumerate(document["conditions"]):
+            condition |= {name: arrays[name][at] for name in SHARES}
     try:
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     except ValueError as error:
@@ -162,6 +167,7 @@ def read_document(text: Any) -> tuple[Any, ...]:
         _read_condition(entry, at, kinds, len(names)) for at, entry in enumerate(TABLE.entry(document, "conditions", list))
     ]
     numbers = np.array([numbers for _, numbers, _ in conditions], dtype=np.float64).reshape(-1, len(NUMBERS)).T
+    shares = [_read_shares(entry, at) for at, entry in enumerate(document["conditions"]) if version == VERSION]
     return (
         tuple(names),
         numbers[0].astype(np.int32),
@@ -170,7 +176,15 @@ def read_document(text: Any) -> tuple[Any, ...]:
         tuple(labels for _, _, labels in conditions),
         columns,
         *TABLE.facts_of_cuts(document["conditions"], numbers[0].astype(np.int32).tolist()),
+        *(np.array(shares, dtype=np.float64).reshape(-1, len(SHARES)).T if version == VERSION else (None,) * len(SHARES)),
     )
+
+
+def _read_shares(entry: Any, at: int) -> list[float]:
+    share, low, high = (TABLE.entry(entry, name, float, f"condition {at}") for name in SHARES)
+    if not 0 <= low <= high <= 1 or not 0 <= share <= 1:
+        raise TABLE.damaged(f"the shares of condition {at} must be between 0 and 1, and share_low not above share_high")
+    return [share, low, high]
 
 
 def _read_column(entry: Any, at: int) -> Column:

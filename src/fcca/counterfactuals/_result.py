@@ -402,19 +402,22 @@ def number_in_short(x: float) -> str:
 
 
 def joined(parts: Sequence[Counterfactuals]) -> Counterfactuals:
-    """Concatenate counterfactuals of the same model and table."""
-    offsets = np.cumsum([0, *(len(part) for part in parts)])
+    """Concatenate counterfactuals of the same model and table.
 
+    The fields for sentences, such as ``box``, are those of the first part. ``own_code`` is None unless all parts have it.
+    """
+    offsets = np.cumsum([0, *(len(part) for part in parts)])
+    own_codes = [part.own_code for part in parts if part.own_code is not None]
     point = np.concatenate([part.moves.point + offset for part, offset in zip(parts, offsets, strict=False)])
     columns = (np.concatenate(column) for column in zip(*(part.moves[1:] for part in parts), strict=True))
     per_answer: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in PER_ANSWER}
-    return Counterfactuals(
+    return replace(
+        parts[0],
         **per_answer,
-        classes=parts[0].classes,
         moves=Moves(point, *columns),
-        feature_names=parts[0].feature_names,
         columns=next((part.columns for part in parts if part.columns is not None), None),
-    )  # the caller adds the fields for sentences
+        own_code=np.concatenate(own_codes) if len(own_codes) == len(parts) else None,
+    )
 
 
 def without_moves(

@@ -24,8 +24,16 @@ from fcca.discretizers._presets import (
     BLACK_BOX_DEPTH as BLACK_BOX_DEPTH,
     PRESETS as PRESETS,
     most_thresholds as most_thresholds,
+    rows_to_search as rows_to_search,
+)
+from fcca.discretizers._row_order import RowOrder as RowOrder
+from fcca.discretizers._row_sample import (
+    REASONS as REASONS,
+    RowSample as RowSample,
+    looks_up_to as looks_up_to,
 )
 from fcca.discretizers._rows import BinaryRows as BinaryRows, EncodedRows as EncodedRows, Rows as Rows
+from fcca.discretizers._sampled_search import kept_thresholds as kept_thresholds, sample_of as sample_of
 from fcca.discretizers._search_results import (
     CrossingCounts as CrossingCounts,
     OutOfTimeError as OutOfTimeError,

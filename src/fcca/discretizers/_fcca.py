@@ -98,6 +98,14 @@ class FCCADiscretizer(PartialFitTransformer):
     max_thresholds : int or "all", default=None
         Maximum number of thresholds. The thresholds crossed most often are kept. None is 100; with so many, a tree of depth
         4 is found within seconds. With ``preset="paper"``, None keeps all thresholds.
+    max_rows : int, "auto" or "all", default=None
+        How many rows to search for counterfactuals. The rows are searched in a random order that depends only on their
+        values and classes. The shares of the thresholds then have confidence intervals (``share_low`` and ``share_high`` of
+        the table). "auto" stops after 250, 500, 1,000, … rows, at most half of all, if further rows can hardly change which
+        thresholds ``Q`` and ``max_thresholds`` keep (see Notes). It never stops because of the time, so the result is the
+        same on every machine. None is "all" for linear classifiers, for ensembles in which each tree tests only one column,
+        for ensembles of at most 1,000 leaves, and with ``preset="paper"``. It is "auto" for larger ensembles.
+        :meth:`partial_fit` and fits in chunks search all rows.
     margin : float or str, default=1e-4
         Score margin by which another class must win after the change, or a share of the range of scores, such as ``"10%"``
         (see :class:`CounterfactualExplainer`).
@@ -151,6 +159,9 @@ class FCCADiscretizer(PartialFitTransformer):
         counted, but not kept. :meth:`partial_fit` does not keep any.
     statuses_ : dict of str to int
         Number of counterfactuals with each status.
+    row_sample_ : RowSample or None
+        The rows that were searched, and the precision of their shares; None if all rows were searched. It has the attributes
+        ``n_searched``, ``n_rows``, and ``reason``: "settled", "max_rows" or "interrupted".
     estimator_ : classifier
         The fitted classifier.
     classes_ : ndarray
@@ -168,6 +179,17 @@ class FCCADiscretizer(PartialFitTransformer):
     See Also
     --------
     fcca.metrics : compression, inconsistency and fidelity of a discretization.
+
+    Notes
+    -----
+    With ``max_rows="auto"``, each look at the shares tests all conditions that the black box can give. Look ``k`` has the
+    level 0.05 / 2^(k+1), so all intervals of all looks hold the shares of all rows with a probability of at least 95 %. The
+    cut of the selection is the smallest share of a kept threshold. The search stops if the interval of every kept threshold
+    reaches the cut, and the interval of every other condition, found or not, does not exceed it. A tolerance applies: two
+    percentage points, or 20 % of the cut if this is more.
+
+    Ctrl-C in a terminal or a notebook stops only the search, unless the fit is part of other work, such as a bootstrap. The
+    fit goes on with the rows searched so far, and a warning counts them. A second Ctrl-C stops the fit.
 
     Examples
     --------
@@ -195,6 +217,7 @@ class FCCADiscretizer(PartialFitTransformer):
         "count_ties": ["boolean", None],
         "Q": [Interval(Real, 0, 1, closed="both")],
         "max_thresholds": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"}), None],
+        "max_rows": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto", "all"}), None],
         "margin": [Interval(Real, 0, None, closed="neither"), str],
         "decision_threshold": [Interval(Real, 0, 1, closed="neither"), None],
         "merge_tolerance": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
@@ -225,6 +248,7 @@ class FCCADiscretizer(PartialFitTransformer):
         count_ties: bool | None = None,
         Q: float = 0.0,
         max_thresholds: int | str | None = None,
+        max_rows: int | str | None = None,
         margin: float | str = DEFAULT_MARGIN,
         decision_threshold: float | None = None,
         merge_tolerance: float | str = "auto",
@@ -251,6 +275,7 @@ class FCCADiscretizer(PartialFitTransformer):
         self.count_ties = count_ties
         self.Q = Q
         self.max_thresholds = max_thresholds
+        self.max_rows = max_rows
         self.margin = margin
         self.decision_threshold = decision_threshold
         self.merge_tolerance = merge_tolerance
@@ -285,7 +310,7 @@ class FCCADiscretizer(PartialFitTransformer):
         """
         self.check_parameters()
         _raise_for_params(metadata, self, "fit")
-        with progress_shown(self.verbose):
+        with progress_shown(self.verbose, stops_early=True):
             return self._fit(X, y, sample_weight, metadata)
 
     def _fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, metadata: Mapping[str, Any]) -> Self:

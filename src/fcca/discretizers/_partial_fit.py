@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from fcca.constraints import Constraint, check_rules
 from fcca.discretizers._base import TargetThresholdTransformer
+from fcca.discretizers._row_sample import RowSample
 from fcca.discretizers._rows import Rows, encoded_rows, n_rows_of
 from fcca.discretizers._search_results import CrossingCounts, TableStatistics
 from fcca.discretizers._stages import as_fitted_table, count_crossings
@@ -71,11 +72,13 @@ class PartialFitTransformer(TargetThresholdTransformer):
     estimator: Any
     decision_threshold: float | None
     margin: float | str
+    max_rows: int | str | None
     constraints: Sequence[Constraint] | None
     selection: OptimalSelection | None
     statuses_: dict[str, int]
     constant_features_: list[str]
     category_distance_: float
+    row_sample_: RowSample | None
     classes_: NDArray[Any]
     _partial_fit: PartialFit
 
@@ -250,6 +253,11 @@ class PartialFitTransformer(TargetThresholdTransformer):
                 f"margin={self.margin!r} is a share of the range of all scores. This range is unknown if the rows come in "
                 "chunks. Pass margin as a number."
             )
+        if self.max_rows not in (None, "all"):
+            raise InvalidInputError(
+                f"max_rows={self.max_rows!r} requires all rows in memory, because the rows are searched in a random order. "
+                "If the rows come in chunks, all of them are searched. Use max_rows=None."
+            )
         _check_frozen(self)
         self._check_no_selection()
         n_rows_of(like)
@@ -279,6 +287,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
         self.statuses_ = dict(counts.statuses)
         self.constant_features_ = search.constant_features()
         self.category_distance_ = search.engine.category_distance
+        self.row_sample_ = counts.sample
 
     def check_parameters(self) -> None:
         """Check all parameters, before any rows are read."""

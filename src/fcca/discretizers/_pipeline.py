@@ -18,7 +18,12 @@ from fcca.discretizers._medians import N_PASSES, DigitCounts, medians
 from fcca.discretizers._search_results import CrossingCounts, TableStatistics
 from fcca.discretizers._threshold_search import ThresholdSearch
 from fcca.discretizers._validation import check_classes
-from fcca.discretizers._warnings import warn_constant_features, warn_likely_special_values, warn_uncounted
+from fcca.discretizers._warnings import (
+    warn_constant_features,
+    warn_likely_special_values,
+    warn_sampled,
+    warn_uncounted,
+)
 from fcca.exceptions import InvalidInputError
 from fcca.thresholds import ThresholdTable
 
@@ -68,6 +73,9 @@ def find_thresholds(chunks: Chunks, search: ThresholdSearch) -> FoundThresholds:
     merged, position = search.merged(counts, statistics.classes.tolist())
     around = chunks.sum("Values", stages.find_values_around, search, merged) if search.needs_values_around else None
     thresholds, rounded = search.finished(merged, around)
+    if counts.sample is not None:
+        thresholds = counts.sample.with_shares(thresholds)
+        warn_sampled(counts.sample, thresholds, search.parameters)
     return FoundThresholds(search, statistics, counts, thresholds, rounded[position])
 
 

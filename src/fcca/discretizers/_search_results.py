@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca.counterfactuals import STATUSES, Counterfactuals, Observations, ValueCounts
-from fcca.discretizers._crossings import Crossings
+from fcca.counterfactuals import STATUSES, Counterfactuals, Observations, ValueCounts, joined
+from fcca.discretizers._crossings import Crossings, DecidingValues, Points
+from fcca.discretizers._row_sample import RowSample
+from fcca.discretizers._ties import TiedCounterfactuals
 from fcca.exceptions import InvalidInputError, NoCounterfactualError
 
 Bools = NDArray[np.bool_]
@@ -102,6 +104,8 @@ class CrossingCounts:
     n_more_searches, n_more_unfinished : int
         Number of additional searches, and how many of them ran out of time. An additional search fills in one missing
         value, or looks for an equally cheap counterfactual.
+    sample : RowSample or None
+        The rows that were searched; None for all rows, as always in sums.
     """
 
     table: Any
@@ -112,6 +116,7 @@ class CrossingCounts:
     most: float
     n_more_searches: int = 0
     n_more_unfinished: int = 0
+    sample: RowSample | None = None
 
     @property
     def n_counterfactuals(self) -> int:
@@ -129,6 +134,49 @@ class CrossingCounts:
             max(self.most, other.most),
             self.n_more_searches + other.n_more_searches,
             self.n_more_unfinished + other.n_more_unfinished,
+        )
+
+
+class PredictedRows(NamedTuple):
+    """Predictions of the black box for rows, and the rows that get a counterfactual."""
+
+    predictions: Labels
+    probability: NDArray[np.float64] | None  # None if the black box has no probabilities
+    points: Points  # the rows that are predicted correctly, with a confidence between p0 and p1
+    own_class: NDArray[np.int32]  # predicted classes of these rows, as positions in the classes of the model
+    confidence: NDArray[np.float64]  # in the rows that are predicted correctly
+
+
+class FoundCounterfactuals(NamedTuple):
+    """Counterfactuals of rows, deciding missing values, and equally cheap counterfactuals."""
+
+    counterfactuals: Counterfactuals
+    deciding: DecidingValues
+    ties: TiedCounterfactuals
+
+    @classmethod
+    def joined(cls, parts: Sequence[FoundCounterfactuals]) -> FoundCounterfactuals:
+        """Join the counterfactuals of different rows, and sort them by row."""
+        first = joined([part.counterfactuals for part in parts])
+        order = np.argsort(first.rows)
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        begin = np.cumsum([0, *(len(part.counterfactuals) for part in parts)])[:-1].tolist()
+        deciding, ties = [part.deciding for part in parts], [part.ties for part in parts]
+        return cls(
+            first.take(order),
+            DecidingValues(
+                place[np.concatenate([one.point + at for one, at in zip(deciding, begin, strict=True)])],
+                np.concatenate([one.feature for one in deciding]),
+                sum(one.n_searches for one in deciding),
+                sum(one.n_unfinished for one in deciding),
+            ),
+            TiedCounterfactuals(
+                place[np.concatenate([one.point + at for one, at in zip(ties, begin, strict=True)])],
+                tuple(found for one in ties for found in one.found),
+                sum(one.n_searches for one in ties),
+                sum(one.n_unfinished for one in ties),
+            ),
         )
 
 

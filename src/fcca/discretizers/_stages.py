@@ -19,6 +19,7 @@ from fcca.counterfactuals import BinCounts
 from fcca.discretizers._counted_rows import CountedRows, DistinctRows, RowCoder
 from fcca.discretizers._medians import DigitCounts
 from fcca.discretizers._rows import EncodedRows, Rows, n_rows_of
+from fcca.discretizers._sampled_search import all_rows, search_rows
 from fcca.discretizers._search_results import CrossingCounts, SearchResult, TableStatistics
 from fcca.discretizers._threshold_search import ThresholdSearch
 from fcca.discretizers._validation import is_plain
@@ -160,6 +161,8 @@ def count_crossings(
 ) -> CrossingCounts | None:
     """Count the conditions that the counterfactuals of a chunk's training rows cross.
 
+    If all rows are in memory, ``max_rows`` decides how many of them are searched.
+
     Parameters
     ----------
     rows : Rows or EncodedRows
@@ -171,7 +174,8 @@ def count_crossings(
     training = rows.training(search)
     if not len(training):
         return None
-    result = search.search(training.X, training.y, training.weight)
+    find = search_rows if search.in_memory else all_rows
+    result = find(training, search)
     if keep is not None:
         keep(result)
     return result.counts

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
-from time import perf_counter
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,27 +19,28 @@ from fcca.counterfactuals import (
     BinCounts,
     CounterfactualEngine,
     Counterfactuals,
+    EnsembleTables,
     ValueCounts,
     as_share,
     check_columns_of_scale,
     margin_of_share,
 )
-from fcca.discretizers._crossings import (
-    DecidingValues,
-    Points,
-    crossings,
-    find_deciding_values,
-    observed_cells,
-    values_around,
-)
+from fcca.discretizers._counterfactual_search import find_counterfactuals
+from fcca.discretizers._crossings import Points, crossings, observed_cells, values_around
 from fcca.discretizers._landings import LandingCounts
 from fcca.discretizers._presets import resolved
-from fcca.discretizers._search_results import CrossingCounts, SearchResult, TableStatistics, check_some_condition
+from fcca.discretizers._row_sample import RowSample
+from fcca.discretizers._search_results import (
+    CrossingCounts,
+    FoundCounterfactuals,
+    PredictedRows,
+    SearchResult,
+    TableStatistics,
+    check_some_condition,
+)
 from fcca.discretizers._ties import NO_TIES, TiedCounterfactuals, discrete_columns, find_ties
 from fcca.discretizers._validation import columns_for, problem_of
-from fcca.exceptions import (
-    InvalidInputError,
-)
+from fcca.exceptions import InvalidInputError
 from fcca.models import NoProbability, OpenColumn, read_model
 from fcca.tables import (
     Columns,
@@ -61,6 +61,8 @@ Labels = NDArray[Any]
 
 # Linear models have no cuts, so every row has a different landing. Landings closer than this share of the range are merged.
 LINEAR_MERGE_TOLERANCE = 0.01
+# Ensembles of at most this many leaves need about a millisecond per row.
+SMALL_ENSEMBLE = 1000
 
 
 class ThresholdSearch:
@@ -112,7 +114,7 @@ class ThresholdSearch:
         self.has_missing: Bools = np.zeros(len(self.names), dtype=bool)
         self.is_binary: Bools = np.ones(len(self.names), dtype=bool)
         self.special: Mapping[int, tuple[float, ...]] = {}
-        self._seconds = 0.0  # spent on searches
+        self.seconds = 0.0  # spent on searches
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> ThresholdSearch:
         """Copy the search with new parameters; the costs of changes stay the same.
@@ -313,8 +315,15 @@ class ThresholdSearch:
 
     # --- search -------------------------------------------------------------------------------------------------------
 
+    @property
+    def searches_fast(self) -> bool:
+        """True for linear models, small ensembles, and ensembles in which every tree tests only one column."""
+        if not isinstance(self.engine.tables, EnsembleTables):
+            return True
+        return int((self.engine.forest.feature < 0).sum()) <= SMALL_ENSEMBLE
+
     def search(self, X: Floats, y: Labels, weight: Floats | None = None) -> SearchResult:
-        """Find counterfactuals, and count the conditions that they cross.
+        """Find the counterfactuals of all rows, and count the conditions that they cross.
 
         Only rows that the black box predicts correctly, with a confidence between ``p0`` and ``p1``, get a counterfactual.
 
@@ -325,72 +334,56 @@ class ThresholdSearch:
         y : ndarray of shape (n_rows,)
         weight : ndarray of shape (n_rows,), optional
         """
+        rows = self.predicted(X, y)
+        with progress_bar("Counterfactuals", len(rows.points)) if self.in_memory else nullcontext() as progress:
+            found = find_counterfactuals(self, X, rows.points, rows.own_class, progress)
+        return self.counted(rows, found, weight)
+
+    def predicted(self, X: Floats, y: Labels) -> PredictedRows:
+        """Predict rows with the black box, and choose those that get a counterfactual.
+
+        Parameters
+        ----------
+        X, y : as in search
+        """
         engine, given = self.engine, self.parameters
         predictions, scores = engine.predict(X), engine.scores(X)
         correct = predictions == y
         confidence = engine.model.confidence(scores)
         least = 0.0 if engine.model.n_outputs > 1 and given.p0 == 0.5 else given.p0
         points = np.flatnonzero(correct & (confidence >= least) & (confidence <= given.p1))
-        found, deciding, ties = self._counterfactuals(X, points, engine.class_index(predictions[points]))
-        crossed = crossings(engine, found, self.columns, deciding, ties)
-        weights = np.ones(len(crossed.point)) if weight is None else weight[found.rows[crossed.point]]
+        probability = engine.model.probabilities(scores) if self.has_probability else None
+        return PredictedRows(predictions, probability, points, engine.class_index(predictions[points]), confidence[correct])
+
+    def counted(
+        self, rows: PredictedRows, found: FoundCounterfactuals, weight: Floats | None, sample: RowSample | None = None
+    ) -> SearchResult:
+        """Count the conditions that counterfactuals cross.
+
+        Parameters
+        ----------
+        rows : PredictedRows
+        found : FoundCounterfactuals
+        weight : ndarray of shape (n_rows,) or None
+        sample : RowSample, optional
+            The rows that were searched, if these are not all.
+        """
+        engine, first = self.engine, found.counterfactuals
+        crossed = crossings(engine, first, self.columns, found.deciding, found.ties)
+        weights = np.ones(len(crossed.point)) if weight is None else weight[first.rows[crossed.point]]
         table, condition = crossed.table(self.names, weights, self.columns)
-        of_correct = confidence[correct]
         counts = CrossingCounts(
             table if self.in_memory or engine.has_cuts else LandingCounts.of(table),
-            found.counts(),
-            n_rows=len(X),
-            n_correct=len(of_correct),
-            least=float(of_correct.min(initial=np.inf)),
-            most=float(of_correct.max(initial=-np.inf)),
-            n_more_searches=deciding.n_searches + ties.n_searches,
-            n_more_unfinished=deciding.n_unfinished + ties.n_unfinished,
+            first.counts(),
+            n_rows=len(rows.predictions),
+            n_correct=len(rows.confidence),
+            least=float(rows.confidence.min(initial=np.inf)),
+            most=float(rows.confidence.max(initial=-np.inf)),
+            n_more_searches=found.deciding.n_searches + found.ties.n_searches,
+            n_more_unfinished=found.deciding.n_unfinished + found.ties.n_unfinished,
+            sample=sample,
         )
-        probability = engine.model.probabilities(scores) if self.has_probability else None
-        return SearchResult(counts, found, crossed, condition, predictions, probability)
-
-    def _counterfactuals(
-        self, X: Floats, points: Points, own_class: NDArray[np.int32]
-    ) -> tuple[Counterfactuals, DecidingValues, TiedCounterfactuals]:
-        """Find the counterfactuals of the rows ``points``, deciding missing values, and ties.
-
-        A missing value is deciding if filling in this value alone flips the prediction. Ties are further counterfactuals of
-        a row with the same cost.
-        """
-        engine, given = self.engine, self.parameters
-        limits = self.limits(X[points]) if self.rules else None  # a copy of most rows
-        began = perf_counter() - self._seconds
-
-        def solve(which: Points, limits: Limits | None, progress: Any = None) -> Counterfactuals:
-            left = None if given.time_limit is None else max(0.0, given.time_limit - perf_counter() + began)
-            found = engine.solve(
-                X,
-                points[which],
-                own_class[which],
-                feature_names=self.names,
-                limits=limits,
-                n_jobs=given.n_jobs,
-                time_limit=left,
-                time_limit_per_row=given.time_limit_per_row,
-                progress=progress,
-            )
-            return self.checked(X, found, limits)
-
-        with progress_bar("Counterfactuals", len(points)) if self.in_memory else nullcontext() as progress:
-            found = solve(np.arange(len(points)), limits, progress)
-        found = replace(
-            found,
-            columns=self.columns,
-            own_code=own_class,
-            box=(engine.cells.box_low, engine.cells.box_high),
-            has_cuts=engine.has_cuts,
-            rules=self.rules,
-            special=engine.special,
-        )
-        deciding = find_deciding_values(X, found, limits, solve)
-        ties = self.ties(found, limits, solve)
-        self._seconds = perf_counter() - began
-        return found, deciding, ties
+        return SearchResult(counts, first, crossed, condition, rows.predictions, rows.probability)
 
     def ties(
         self, found: Counterfactuals, limits: Limits | None, solve: Callable[[Points, Limits], Counterfactuals]
@@ -465,6 +458,26 @@ class ThresholdSearch:
         if float(tolerance) > 0:
             return table.merged(float(tolerance) * widths)
         return table, np.arange(len(table))
+
+    def n_conditions(self, n_rows: int) -> int:
+        """Count the conditions that counterfactuals of the black box can cross.
+
+        A threshold that merges several cuts is a range of neighbouring cuts, so all ranges are counted if thresholds are
+        merged. The landings of ``n_rows`` rows take the place of the cuts of a linear model.
+
+        Parameters
+        ----------
+        n_rows : int
+            Number of rows with a counterfactual.
+        """
+        cells = self.engine.cells
+        n_cuts = np.diff(cells.first_cut) if self.engine.has_cuts else np.full(len(self.names), n_rows)
+        merges = self.parameters.merge_tolerance not in (0, "auto") or not self.engine.has_cuts
+        total = int((n_cuts * (n_cuts + 1) // 2 if merges else n_cuts).sum()) + len(self.names)  # one "is missing" each
+        for cell in cells.code_cell.values():  # a set belongs to two cells, or it is a single category
+            total += int(cell.max() + 1) ** 2 + len(cell)
+        effects = getattr(self.engine.model, "effects", {})
+        return total + sum(map(len, effects.values())) + sum(map(len, self.engine.special.values()))
 
     @property
     def needs_values_around(self) -> bool:

@@ -5,20 +5,25 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fcca.discretizers._presets import most_thresholds
 from fcca.exceptions import (
     ConstantFeatureWarning,
+    SampledRowsWarning,
     SpecialValuesWarning,
     UnfinishedSearchWarning,
     UnverifiedCounterfactualWarning,
 )
+from fcca.selection import most_frequent
 from fcca.tables import likely_in_words, likely_special_values
+from fcca.thresholds import ThresholdTable
 
 if TYPE_CHECKING:
+    from fcca.discretizers._row_sample import RowSample
     from fcca.discretizers._search_results import CrossingCounts
     from fcca.discretizers._threshold_search import ThresholdSearch
 
@@ -86,3 +91,20 @@ def warn_uncounted(counts: CrossingCounts, *, constraints: bool) -> None:
             "result. They are left out of all counts. To include them, raise the time limit.",
             UnfinishedSearchWarning,
         )
+
+
+def warn_sampled(sample: RowSample, table: ThresholdTable, parameters: Any) -> None:
+    """Warn that only some rows were searched, unless ``max_rows`` asked for this number.
+
+    Parameters
+    ----------
+    sample : RowSample
+        The rows that were searched.
+    table : ThresholdTable
+        The thresholds found.
+    parameters : namespace
+        Parameters of an ``FCCADiscretizer``.
+    """
+    if sample.reason != "max_rows":
+        kept = most_frequent(table, parameters.Q, most_thresholds(parameters.preset, parameters.max_thresholds))
+        warn_caller(sample.in_words(table, kept), SampledRowsWarning)

@@ -89,7 +89,7 @@ def data_document(
         "title": safe_text(title) if title is not None else f"A small tree on the thresholds of {printable(name)}",
         "made": {"fcca": __version__, "date": date.today().isoformat()},
         "facts": [list(fact) for fact in (*given, *(fact for fact in _facts(inputs, name) if fact[0] not in titles))],
-        "notes": [safe_text(note) for note in (*notes, *inputs.notes, *_notes(inputs))],
+        "notes": [safe_text(note) for note in dict.fromkeys((*notes, *inputs.notes, *_notes(inputs)))],
         "columns": [_column(inputs, j) for j in features],
         "classes": [safe_text(label) for label in inputs.shown_classes],
         "conditions": lines,
@@ -273,6 +273,9 @@ def _conditions(table: ThresholdTable, listed: Positions, X: Floats) -> list[dic
     position = {int(j): at for at, j in enumerate(columns_of(table, listed))}
     count, threshold, names = numbers(table.count), numbers(table.threshold), table.names()
     in_words = table.kinds_in_words.tolist()
+    shares = None
+    if table.share is not None and table.share_low is not None and table.share_high is not None:
+        shares = (table.share, table.share_low, table.share_high)
     lines = []
     for at in listed.tolist():
         j, kind, codes = int(table.feature[at]), str(table.kind[at]), table.codes[at]
@@ -290,6 +293,7 @@ def _conditions(table: ThresholdTable, listed: Positions, X: Floats) -> list[dic
                 "text": shown_text(names[at]),
                 "negation": shown_text(negation),
                 "count": count[at],
+                "share": None if shares is None else [round(float(values[at]), 6) for values in shares],
             }
         )
     return lines
@@ -383,6 +387,9 @@ def _notes(inputs: ReportInput) -> list[str]:
     notes = []
     if inputs.training.weight is not None:
         notes.append("The rows have weights. Rates, counts, and the shares in the nodes are computed from these weights.")
+    sample = getattr(inputs.discretizer, "row_sample_", None)
+    if sample is not None:
+        notes.append(sample.in_words(inputs.conditions, inputs.discretizer.kept_at(inputs.discretizer.Q)))
     if inputs.counterfactuals is None:
         name = type(inputs.discretizer).__name__
         notes.append(f"{name} does not compute counterfactuals and has no granularity Q. Its counts are importances.")

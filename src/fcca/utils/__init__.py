@@ -15,7 +15,16 @@ from fcca.utils._json_documents import (
 )
 from fcca.utils._lazy import lazy_names
 from fcca.utils._numbers import is_number, is_whole, whole_number
-from fcca.utils._progress import PlainDisplay, TerminalDisplay, progress_bar, progress_shown, shown_on, step
+from fcca.utils._progress import (
+    PlainDisplay,
+    TerminalDisplay,
+    progress_bar,
+    progress_shown,
+    shown_on,
+    step,
+    stop_search,
+    stopping_early,
+)
 from fcca.utils._proof import limits_in_words, proof_in_words, share_proof_in_words
 from fcca.utils._safe_text import escaped_json, printable, type_in_words
 from fcca.utils._similar_names import close_to, similar
@@ -55,6 +64,8 @@ __all__ = [
     "shown_on",
     "similar",
     "step",
+    "stop_search",
+    "stopping_early",
     "type_in_words",
     "whole_number",
     "without_repetition",

@@ -38,6 +38,7 @@ class ProgressDisplay(Protocol):
 
 
 _display: ContextVar[ProgressDisplay | None] = ContextVar("display", default=None)
+_searches_to_stop: ContextVar[list[int] | None] = ContextVar("searches to stop", default=None)
 
 
 class _Silence:
@@ -57,8 +58,31 @@ def shown_on(display: ProgressDisplay) -> Iterator[None]:
         _display.reset(token)
 
 
+def stop_search() -> bool:
+    """Return True if Ctrl-C ends only the running search, and the results so far are kept.
+
+    It does so if a person sees the progress in a terminal or a notebook, and the fit is not a part of other work. It does so
+    only once: a second Ctrl-C ends all work.
+    """
+    left = _searches_to_stop.get()
+    if not left or not isinstance(_display.get(), TerminalDisplay):
+        return False
+    left.pop()
+    return True
+
+
 @contextmanager
-def progress_shown(verbose: int | None) -> Iterator[None]:
+def stopping_early() -> Iterator[None]:
+    """Let the first Ctrl-C inside a ``with`` block end only the running search, if a person sees the progress."""
+    token = _searches_to_stop.set([1])
+    try:
+        yield
+    finally:
+        _searches_to_stop.reset(token)
+
+
+@contextmanager
+def progress_shown(verbose: int | None, *, stops_early: bool = False) -> Iterator[None]:
     """Show the progress of all jobs inside a ``with`` block, unless a display is already open.
 
     Parameters
@@ -66,6 +90,8 @@ def progress_shown(verbose: int | None) -> Iterator[None]:
     verbose : int or None
         None shows bars in a terminal or a notebook, if the work takes more than two seconds. 0 shows nothing. 1 always
         shows the progress on standard error.
+    stops_early : bool, default=False
+        Whether Ctrl-C ends only the search, see :func:`stopping_early`. Not if a display is already open.
     """
     if _display.get() is not None:
         yield
@@ -74,7 +100,7 @@ def progress_shown(verbose: int | None) -> Iterator[None]:
         display: AbstractContextManager[ProgressDisplay] = nullcontext(_Silence())
     else:
         display = _standard_error_display(verbose)
-    with display as opened, shown_on(opened):
+    with display as opened, shown_on(opened), stopping_early() if stops_early else nullcontext():
         yield
 
 

@@ -5,6 +5,7 @@ fcca.table = (() => {
   const FIRST = 40, ASKED = "used by the tree";
   const collator = new Intl.Collator("en", { numeric: true });
   const order = { key: "count", up: false };
+  const isSample = data.conditions.some(({ share }) => share);
   let showAll = false;
 
   const smaller = {
@@ -34,7 +35,7 @@ fcca.table = (() => {
     fcca.put("kept-caption", `${number(nKept(state.level()))} of ${counted(nFound, "threshold")} are kept at `,
       `${state.called()}; the tree uses `,
       asked.size ? `${number(asked.size)} of them (●). ` : "none of them. ", hasChanges
-        && `The count is the number of rows with a proven cheapest change that crosses the threshold. The share is the count divided by ${number(data.n_counterfactuals)}, the number of rows with a proven cheapest change. The longest bar is the largest count of all thresholds, kept or not.`,
+        && `The count is the number of rows with a proven cheapest change that crosses the threshold. ${isSample ? "The share is that of the rows in the sample, with a 95 % confidence interval for all rows." : `The share is the count divided by ${number(data.n_counterfactuals)}, the number of rows with a proven cheapest change.`} The longest bar is the largest count of all thresholds, kept or not.`,
       kept.length < nKept(state.level()) ? ` The table lists the ${number(kept.length)} thresholds crossed most often.` : "");
     put("kept",
       el("table", { class: "kept" },
@@ -42,11 +43,12 @@ fcca.table = (() => {
           hasChanges && el("th", { scope: "col", class: "number" }, "Share"),
           el("th", { scope: "col", class: "bars", "aria-hidden": "true" }))),
         el("tbody", {}, shown.map((id) => {
-          const { text, count } = data.conditions[id];
+          const { text, count, share } = data.conditions[id];
           return el("tr", { "data-id": id, "data-test": "kept-row" },
             el("th", { scope: "row" }, text, asked.has(id) && el("span", { class: "asked", title: ASKED, role: "img", "aria-label": ASKED }, " ●")),
             el("td", { class: "number" }, fcca.count(count)),
-            hasChanges && el("td", { class: "number" }, percent(count / data.n_counterfactuals)),
+            hasChanges && el("td", { class: "number" }, percent(share ? share[0] : count / data.n_counterfactuals),
+              share && ` (${percent(share[1])} – ${percent(share[2])})`),
             el("td", { class: "bars", "aria-hidden": "true" },
               svg("svg", { class: "small-bar", viewBox: "0 0 100 8", preserveAspectRatio: "none" },
                 svg("rect", { width: 100, height: 8, class: "track" }),
