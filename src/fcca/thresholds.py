@@ -138,8 +138,8 @@ class ThresholdTable:
                 f"feature_names has {len(self.feature_names)} names for {len(self.columns.columns)} columns. Give one name "
                 "per column."
             )
-        object.__setattr__(self, "zero_one", frozenset(self.zero_one) & self._columns_with_cuts)
         object.__setattr__(self, "_codes", self._checked_codes())
+        object.__setattr__(self, "zero_one", frozenset(self.zero_one) & self.columns_with_cuts)
         if not np.isfinite(self.threshold[has_number(self.kind)]).all():
             raise InvalidInputError("Thresholds must be finite numbers.")
         order, first = sorted_conditions(self.feature, self.kind, self.threshold, self._codes)
@@ -152,10 +152,6 @@ class ThresholdTable:
     def _names(self) -> list[str]:  # computed on first use, because intermediate tables may be long
         entries = zip(self.feature, self.kinds_in_words.tolist(), self.threshold, self.labels, strict=True)
         return [condition_in_words(self.feature_names[j], kind, t, labels) for j, kind, t, labels in entries]
-
-    @property
-    def _columns_with_cuts(self) -> frozenset[int]:
-        return frozenset(self.feature[self.kind == "cut"].tolist())
 
     def _freeze(self, name: str, column: NDArray[Any]) -> None:
         column.flags.writeable = False
@@ -346,6 +342,11 @@ class ThresholdTable:
         return [self.feature_names[j] for j in np.unique(self.feature)]
 
     @property
+    def columns_with_cuts(self) -> frozenset[int]:
+        """Positions of the columns with at least one cut."""
+        return frozenset(self.feature[self.kind == "cut"].tolist())
+
+    @property
     def codes(self) -> tuple[Codes | None, ...]:
         """Category codes of every set; None for cuts and ``is missing``."""
         return self._codes
@@ -389,7 +390,7 @@ class ThresholdTable:
 
     def with_special(self, special: Mapping[int, tuple[float, ...]]) -> ThresholdTable:
         """Copy the table with the special values of its training rows; see the attribute ``special``."""
-        return replace(self, special={j: special[j] for j in sorted(self._columns_with_cuts.intersection(special))})
+        return replace(self, special={j: special[j] for j in sorted(self.columns_with_cuts.intersection(special))})
 
     # --- combining conditions -----------------------------------------------------------------------------------------
 
@@ -403,7 +404,7 @@ class ThresholdTable:
         table, _ = _combine_equal(self.feature_names, stacked, self.labels + other.labels, columns)
         special = {j: self.special.get(j, ()) + other.special.get(j, ()) for j in (*self.special, *other.special)}
         table = table.with_special({j: tuple(sorted(set(values))) for j, values in special.items()})
-        other_cuts = (self._columns_with_cuts - self.zero_one) | (other._columns_with_cuts - other.zero_one)
+        other_cuts = (self.columns_with_cuts - self.zero_one) | (other.columns_with_cuts - other.zero_one)
         return replace(table, zero_one=(self.zero_one | other.zero_one) - other_cuts)
 
     def merged(self, tolerance: Floats) -> tuple[ThresholdTable, NDArray[np.int64]]:
