@@ -12,15 +12,17 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from fcca.conditions import (
-    KINDS,
     Codes,
     binarized,
+    checked_codes,
     codes_of,
     common_columns,
     condition_in_words,
     has_number,
     leaders,
     read_document,
+    set_categories,
+    set_labels,
     smaller_side,
     sorted_conditions,
     user_condition,
@@ -138,7 +140,7 @@ class ThresholdTable:
                 f"feature_names has {len(self.feature_names)} names for {len(self.columns.columns)} columns. Give one name "
                 "per column."
             )
-        object.__setattr__(self, "_codes", self._checked_codes())
+        object.__setattr__(self, "_codes", checked_codes(self.feature_names, self.feature, self.kind, labels, self.columns))
         object.__setattr__(self, "zero_one", frozenset(self.zero_one) & self.columns_with_cuts)
         if not np.isfinite(self.threshold[has_number(self.kind)]).all():
             raise InvalidInputError("Thresholds must be finite numbers.")
@@ -156,41 +158,6 @@ class ThresholdTable:
     def _freeze(self, name: str, column: NDArray[Any]) -> None:
         column.flags.writeable = False
         object.__setattr__(self, name, column)
-
-    def _checked_codes(self) -> tuple[Codes | None, ...]:
-        """Check that conditions fit their columns; return the category codes of every set."""
-        if len(self.kind) != len(self.feature) or len(self.labels) != len(self.feature):
-            raise InvalidInputError(
-                "Every condition must have a kind and an entry in labels. The entry is None, or the categories of a set."
-            )
-        kinds = set(self.kind.tolist())
-        if unknown := kinds.difference(KINDS):
-            raise InvalidInputError(f"Unknown kind of condition {unknown.pop()!r}. Expected one of {list(KINDS)}.")
-        if self.columns is not None:
-            wrong = np.flatnonzero(has_number(self.kind) & self.columns.is_category[self.feature])
-            if len(wrong):
-                name = self.feature_names[self.feature[wrong[0]]]
-                raise InvalidInputError(
-                    f"Column {name!r} holds categories, so it has no threshold. Give its condition as a set of categories."
-                )
-        if "set" not in kinds:
-            return (None,) * len(self.feature)
-        return tuple(
-            self._codes_of_set(j, labels) if kind == "set" else None
-            for j, labels, kind in zip(self.feature.tolist(), self.labels, self.kind.tolist(), strict=True)
-        )
-
-    def _codes_of_set(self, feature: int, labels: Labels | None) -> Codes:
-        categories = _categories(self.columns, feature)
-        codes = codes_of(self.feature_names[feature], categories, labels or ())
-        assert categories is not None
-        if codes != smaller_side(codes, len(categories)) or tuple(labels or ()) != tuple(categories[code] for code in codes):
-            raise InvalidInputError(
-                f"The set {labels} of column {self.feature_names[feature]!r} is not in normal form. Give the set or its "
-                "complement, whichever is smaller, in the order of the column's categories. from_counts and from_list do "
-                "this for you."
-            )
-        return codes
 
     # --- constructors -------------------------------------------------------------------------------------------------
 
@@ -230,7 +197,7 @@ class ThresholdTable:
         for at in np.flatnonzero(kinds == "set").tolist():
             given = (int(feature[at]), tuple((labels[at] if labels is not None else None) or ()))
             if given not in known:
-                categories = _categories(columns, given[0])
+                categories = set_categories(columns, given[0])
                 known[given] = smaller_side(codes_of(names[given[0]], categories, given[1]), len(categories or ()))
             sides[at] = known[given]
         threshold = np.where(has_number(kinds), threshold, np.nan)
@@ -243,7 +210,7 @@ class ThresholdTable:
         chosen: Any = None
         if known:
             chosen = [
-                None if (side := sides[at]) is None else _labels_of(columns, feature[at], side) for at in kept.tolist()
+                None if (side := sides[at]) is None else set_labels(columns, feature[at], side) for at in kept.tolist()
             ]
         cut = np.where(kinds[kept] == "cut", threshold[kept], np.nan)
         table = cls(names, feature[kept], threshold[kept], cut, unknown, unknown, sums, kinds[kept], chosen, columns)
@@ -367,7 +334,7 @@ class ThresholdTable:
         """
         X = self.encoded(X)
         n_categories = {
-            j: len(_categories(self.columns, j) or ()) for j in np.unique(self.feature[self.kind == "set"]).tolist()
+            j: len(set_categories(self.columns, j) or ()) for j in np.unique(self.feature[self.kind == "set"]).tolist()
         }
         return binarized(X, self.feature, self.kind, self.threshold, self._codes, n_categories, self.feature_names)
 
@@ -490,19 +457,6 @@ class ThresholdTable:
         Any other document raises an InvalidInputError.
         """
         return cls(*read_document(text))
-
-
-def _categories(columns: Columns | None, feature: int) -> tuple[Any, ...] | None:
-    if columns is None:
-        raise InvalidInputError(
-            "The categories of the columns are required for sets. Pass a data frame instead of the column names."
-        )
-    return columns.columns[feature].categories
-
-
-def _labels_of(columns: Columns | None, feature: int, codes: Codes) -> Labels:
-    categories = _categories(columns, feature) or ()
-    return tuple(categories[code] for code in codes)
 
 
 def _is_numbers(X: Any) -> bool:

@@ -4,7 +4,8 @@ A certificate is a JSON document with all results of a fitted classifier, and wi
 :func:`verify` recomputes the results and the claims from the training rows and the black box.
 """
 
-from fcca.certificates._certificate_reader import CertificateDocument, read_certificate
+from fcca.certificates._certificate_document import CertificateDocument
+from fcca.certificates._certificate_reader import read_certificate
 from fcca.certificates._certificate_writer import certificate, written_certificate as written_certificate
 from fcca.certificates._fingerprints import (
     data_fingerprint,

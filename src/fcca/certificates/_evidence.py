@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcca.cells import Distances
-from fcca.certificates._certificate_reader import CertificateDocument, StatedCounterfactuals
+from fcca.certificates._certificate_document import CertificateDocument, StatedCounterfactuals
 from fcca.certificates._certificate_writer import WITHOUT_COUNTERFACTUAL
 from fcca.certificates._fingerprints import plain_label
 from fcca.constraints import Limits, holds

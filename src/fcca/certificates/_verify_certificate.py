@@ -15,7 +15,8 @@ from fcca.certificates import (
     _check_thresholds as _thresholds,
     _check_tree as _tree,
 )
-from fcca.certificates._certificate_reader import CertificateDocument, read_certificate
+from fcca.certificates._certificate_document import CertificateDocument
+from fcca.certificates._certificate_reader import read_certificate
 from fcca.certificates._certificate_writer import decision_threshold
 from fcca.certificates._check_proofs import optima
 from fcca.certificates._evidence import Effort, Evidence, NotChecked

@@ -1,6 +1,7 @@
 """Conditions such as ``age > 30``: text, JSON and binary columns."""
 
 from fcca.conditions._binarize import binarized
+from fcca.conditions._checks import checked_codes, set_categories, set_labels
 from fcca.conditions._document import JSON_FORMAT, LARGEST, facts_of_cut, read_document, written_document
 from fcca.conditions._merging import leaders
 from fcca.conditions._phrases import (
@@ -23,6 +24,7 @@ __all__ = [
     "LARGEST",
     "Codes",
     "binarized",
+    "checked_codes",
     "codes_of",
     "common_columns",
     "condition_in_words",
@@ -33,6 +35,8 @@ __all__ = [
     "negation_in_words",
     "or_special_in_words",
     "read_document",
+    "set_categories",
+    "set_labels",
     "smaller_side",
     "sorted_conditions",
     "user_condition",
