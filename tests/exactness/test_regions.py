@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     GradientBoostingClassifier,
@@ -18,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from exactness.ensemble_instances import small_ensembles
 from exactness.instances import load
 from fcca import CounterfactualExplainer
+from fcca.constraints import Immutable
 from mixed_tables import loans
 from oracles import contract
 from real_data import imported
@@ -37,6 +39,12 @@ def mixed(classes=2):
     return X.astype({"purpose": "category", "grade": "category"}), y
 
 
+def blobs():
+    """Rows of four classes that overlap, so that a few votes often tie."""
+    X, y = make_classification(400, 4, n_informative=4, n_redundant=0, n_classes=4, class_sep=0.4, random_state=6)
+    return X.round(1), y
+
+
 def xgb(**options):
     return imported("xgboost").XGBClassifier(random_state=0, n_jobs=1, **options)
 
@@ -52,6 +60,7 @@ MODELS = {
     "XGBoost": lambda: (xgb(n_estimators=60, max_depth=4), boston()),
     "LightGBM": lambda: (lgbm(n_estimators=60, num_leaves=15), boston()),
     "deep forest": lambda: (RandomForestClassifier(40, random_state=0), boston()),
+    "deep extra trees, four classes": lambda: (ExtraTreesClassifier(5, random_state=6), blobs()),
     "deep extra trees": lambda: (ExtraTreesClassifier(20, random_state=0), boston()),
     "logistic": lambda: (make_pipeline(StandardScaler(), LogisticRegression()), boston()),
     "HistGradientBoosting, categories": lambda: (
@@ -131,7 +140,9 @@ def test_a_witness_just_outside_has_another_class(name, size):
     found, cells = regions.found, explainer.engine.cells
     predicted = np.ravel(model.predict(explainer.engine.given(regions.witness_rows)))
     assert np.array_equal(predicted, regions.witness_class)
-    assert np.all(predicted != found.target[regions.witness_of])
+    probability = np.sort(model.predict_proba(explainer.engine.given(regions.witness_rows)), axis=1)
+    is_tie = probability[:, -1] - probability[:, -2] < 1e-4
+    assert np.all((predicted != found.target[regions.witness_of]) | (is_tie & (len(model.classes_) > 2)))
     for (i, j, direction), row in zip(listed(regions), regions.witness_rows, strict=True):
         inside = row[None].copy()
         inside[0, j] = found.points[i, j]
@@ -144,6 +155,29 @@ def test_a_witness_just_outside_has_another_class(name, size):
             assert np.searchsorted(cells.cuts_of(j), row[j]) == (cell + 1 if direction > 0 else cell)
         else:
             assert (row[j] - end) * direction > 0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_ties_of_votes_between_other_classes_are_outside(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, 8, (60, 2)).astype(float), rng.integers(0, 3 + seed % 3, 60)
+    model = ExtraTreesClassifier(3 + seed % 4, random_state=seed).fit(X, y)
+    explainer = CounterfactualExplainer(model, X)
+    regions = explainer.regions(explainer.explain(X[model.predict(X) != 0][:12], target=0))
+    points = np.array(list(product(np.arange(-0.5, 8, 0.25), repeat=2)))
+    assert (regions.status == "maximal").any()
+    for i in range(len(regions)):
+        assert np.all(model.predict(points[regions.contains(i, points)]) == 0)
+
+
+@pytest.mark.parametrize("model", [GradientBoostingClassifier(max_depth=2), LogisticRegression()])
+def test_rows_without_a_counterfactual_have_no_region(model):
+    X, y = boston()
+    explainer = CounterfactualExplainer(model.fit(X, y), X, constraints=[Immutable(*range(X.shape[1]))])
+    regions = explainer.regions(explainer.explain(X[:3]))
+    assert regions.status.tolist() == ["none"] * 3
+    assert not regions.contains(0, X).any()
+    assert len(regions.to_frame()) == len(regions.witnesses()) == 0
 
 
 @pytest.mark.parametrize("name", MODELS)

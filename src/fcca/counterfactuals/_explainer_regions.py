@@ -12,7 +12,7 @@ from fcca.counterfactuals._engine import MOST_THREADS, CounterfactualEngine
 from fcca.counterfactuals._explanations import Explanations
 from fcca.counterfactuals._region_leads import RegionLeads, leads_over, region_leads
 from fcca.counterfactuals._region_linear import boxes_of_linear
-from fcca.counterfactuals._region_search import boxes_of_trees
+from fcca.counterfactuals._region_search import Boxes, boxes_of_trees
 from fcca.counterfactuals._regions import Regions
 from fcca.exceptions import InvalidInputError
 from fcca.models import LinearModel
@@ -35,7 +35,8 @@ class RegionsOfCounterfactuals:
         """Compute a maximal box around each changed row in which every row keeps the new class, with proof.
 
         In the whole box, the new class leads all others by at least half the margin, or by 5e-5 if the margin is larger. If
-        trees vote with pure leaves, the new class wins the vote. It may then win a tie that ``predict`` decides for it.
+        trees vote with pure leaves, the new class wins the vote. With two classes, it may then win a tie that ``predict``
+        decides for it.
 
         The box grows side by side: first the changed columns, in the direction of their change and then in the other one,
         then all other columns. Columns that few nodes of the trees test come first, or columns with small effects for a
@@ -62,24 +63,29 @@ class RegionsOfCounterfactuals:
         is_clear = leads_over(self.engine.model, self.engine.scores(points), own) < leads.excluded
         which, points, own = which[is_clear], points[is_clear], own[is_clear]
         leads = RegionLeads(*(lead[is_clear] for lead in leads))
-        orders = [self._order(found, i) for i in which.tolist()]
+        boxes, predicted = Boxes.none(len(self.feature_names)), own[:0]
+        if len(points):
+            boxes = self._boxes(found, which, own, leads)
+            predicted = self.engine.class_index(self.engine.predict(boxes.witnesses))
         is_linear = isinstance(self.engine.model, LinearModel)
-        if is_linear:
-            boxes = boxes_of_linear(self.engine, points, own, -leads.excluded, orders)
-        else:
-            with step("Regions"):
-                boxes = boxes_of_trees(
-                    self.engine,
-                    points,
-                    own,
-                    leads,
-                    orders,
-                    n_threads=min(MOST_THREADS, effective_n_jobs(self.n_jobs)),
-                    ends_at=np.inf if self.time_limit is None else perf_counter() + self.time_limit,
-                    time_limit_per_row=np.inf if self.time_limit_per_row is None else self.time_limit_per_row,
-                )
-        predicted = self.engine.class_index(self.engine.predict(boxes.witnesses))
         return Regions.of(found, which, boxes, predicted, lower_is_inside=is_linear, is_whole=self._is_whole)
+
+    def _boxes(self, found: Explanations, which: NDArray[np.int64], own: NDArray[np.int32], leads: RegionLeads) -> Boxes:
+        """Compute the boxes around the counterfactuals at the positions ``which``."""
+        points, orders = found.points[which], [self._order(found, i) for i in which.tolist()]
+        if isinstance(self.engine.model, LinearModel):
+            return boxes_of_linear(self.engine, points, own, -leads.excluded, orders)
+        with step("Regions"):
+            return boxes_of_trees(
+                self.engine,
+                points,
+                own,
+                leads,
+                orders,
+                n_threads=min(MOST_THREADS, effective_n_jobs(self.n_jobs)),
+                ends_at=np.inf if self.time_limit is None else perf_counter() + self.time_limit,
+                time_limit_per_row=np.inf if self.time_limit_per_row is None else self.time_limit_per_row,
+            )
 
     def _order(self, found: Explanations, i: int) -> list[tuple[int, int]]:
         """Return the columns in the order in which the box grows, each with the direction of its change, or 0."""

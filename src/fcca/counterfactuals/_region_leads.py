@@ -34,8 +34,9 @@ def region_leads(model: Model, own: NDArray[np.int32], margin: float) -> RegionL
     """Choose the leads for points of the classes ``own``.
 
     Usually, the class of a region leads by at least half the margin, and at most by half of the default margin. Trees whose
-    leaves are pure vote, and votes are counted without rounding. Then the class of a region may also tie with other classes
-    where ``predict`` returns the first one of them.
+    leaves are pure vote, and votes are counted without rounding. With two classes, the class of a region may then also tie
+    with the other class if ``predict`` returns it. With more classes, it must lead by a vote: a search for a lead above 0
+    misses points at which two other classes tie.
 
     Parameters
     ----------
@@ -49,8 +50,8 @@ def region_leads(model: Model, own: NDArray[np.int32], margin: float) -> RegionL
     if not isinstance(model, TreeEnsemble) or not _is_vote(model):
         return RegionLeads(-little, little)
     half_vote = np.full(len(own), 0.5 / model.divisor)
-    if model.n_outputs > 1:  # of tied classes, the first is predicted
-        return RegionLeads(np.where(own == 0, half_vote, -half_vote), half_vote)
+    if model.n_outputs > 1:
+        return RegionLeads(-half_vote, half_vote)
     n_votes = floor(model.boundary * model.divisor) + 1
     while n_votes / model.divisor > model.boundary:
         n_votes -= 1

@@ -54,6 +54,12 @@ class Boxes(NamedTuple):
     witness_direction: Longs
     witnesses: Floats
 
+    @classmethod
+    def none(cls, n_features: int) -> Boxes:
+        """Return boxes around no points."""
+        ends, nothing = np.empty((0, n_features)), np.empty(0, dtype=np.int64)
+        return cls(ends, ends, ends.astype(np.bool_), {}, nothing.astype(np.bool_), nothing, nothing, nothing, ends)
+
 
 def boxes_of_trees(
     engine: CounterfactualEngine,
