@@ -5,8 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from fcca import FCCAClassifier, FCCADiscretizer, report
+
 from .browser import said_path
-from .fitted import levels_of
+from .fitted import breast_cancer, levels_of, stumps
 
 LEVELS = (0, 5, 10)
 
@@ -199,3 +201,17 @@ def test_the_look_up_follows_the_slider(opened, cancer):
         tree = cancer.classifier.at_granularity(levels_of(data)[index]["value"])
         assert answers[index][0] == tree.predict(cancer.X)[11]
     assert len(set(answers.values())) > 1
+
+
+def test_rows_outside_the_sample_are_named_so(opened, tmp_path):
+    X, y = breast_cancer()
+    classifier = FCCAClassifier(FCCADiscretizer(stumps(), max_rows=60)).fit(X, y)
+    path = report.write(classifier, tmp_path / "report.html")
+    predicted = classifier.discretizer_.predict_target(X)
+    searched = classifier.discretizer_.counterfactuals_.rows
+    others = np.setdiff1d(np.flatnonzero(predicted == y), searched)
+    reader = opened(path)
+    reader.look_up(int(others[0]))
+    assert "not in the random sample of rows" in reader.row()["sentence"]
+    reader.look_up(int(searched[0]))
+    assert "sample" not in reader.row()["sentence"]

@@ -95,6 +95,7 @@ def data_document(
         "conditions": lines,
         "n_conditions": len(conditions),
         "n_counterfactuals": numbers([_n_proven(inputs)])[0],
+        "is_sample": getattr(inputs.discretizer, "row_sample_", None) is not None,
         "fit_to": inputs.classifier.fit_to_,
         "cost": cost_in_words(inputs.classifier.tree_, inputs.classifier.fit_to_),
         "black_box": {

@@ -149,7 +149,8 @@ fcca.rows = (() => {
     if (change === null) {
       const why = !hasChanges ? "these thresholds do not come from counterfactuals."
         : rows.target[i] !== rows.label[i] ? "the black box gets it wrong, and only rows that it gets right are used."
-          : "the probability of its prediction is outside the chosen range.";
+          : data.is_sample ? "it is not in the random sample of rows that was searched, or the probability of its prediction is outside the chosen range."
+            : "the probability of its prediction is outside the chosen range.";
       part.append(el("p", { "data-test": "row-sentence" }, "No counterfactual was computed for this row: ", why));
     } else {
       const to = named(change.to);
