@@ -11,8 +11,8 @@ Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
 
 SEED = 0
-#: A table of more units gets no order, because the order would need too much memory.
-MOST_UNITS = 2**26
+#: Weights that make more units than this, and more than there are rows, get no order: it would need too much memory.
+MOST_UNITS = 2**22
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class RowOrder:
             copies = weight.astype(np.int64)
             unit = float(np.gcd.reduce(copies))
             copies //= int(unit)
-        if copies.sum() > MOST_UNITS:
+        if copies.sum() > max(MOST_UNITS, len(X)):
             return None
         by_value = np.lexsort((*X.T[::-1], classes))
         row = np.repeat(by_value, copies[by_value])

@@ -105,8 +105,8 @@ class RowSample:
             searched = f"Stopped after {rows}; the table so far has {len(table):,} thresholds."
         elif self.reason == "settled":
             searched = (
-                f"Counterfactuals were searched for a random sample of {rows}, which settles the choice of the thresholds. "
-                "To search all rows, use max_rows='all' (--max-rows all on the command line)."
+                f"Counterfactuals were searched for a random sample of {rows}, enough to choose the thresholds. To search "
+                "all rows, use max_rows='all' (--max-rows all on the command line)."
             )
         else:
             searched = f"Counterfactuals were searched for a random sample of {rows}, as max_rows asks for."
