@@ -173,7 +173,8 @@ def test_ties_of_votes_between_other_classes_are_outside(seed):
 @pytest.mark.parametrize("model", [GradientBoostingClassifier(max_depth=2), LogisticRegression()])
 def test_rows_without_a_counterfactual_have_no_region(model):
     X, y = boston()
-    explainer = CounterfactualExplainer(model.fit(X, y), X, constraints=[Immutable(*range(X.shape[1]))])
+    fixed = Immutable(*(f"x{j}" for j in range(X.shape[1])))
+    explainer = CounterfactualExplainer(model.fit(X, y), X, constraints=[fixed])
     regions = explainer.regions(explainer.explain(X[:3]))
     assert regions.status.tolist() == ["none"] * 3
     assert not regions.contains(0, X).any()
