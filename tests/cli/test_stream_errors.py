@@ -228,7 +228,9 @@ def test_ctrl_c_in_the_middle_of_the_counterfactuals_leaves_nothing(tmp_path):
         time.sleep(0.01)  # until lines are being written
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=120)
-    assert (process.returncode, stdout, stderr) == (130, "", "Interrupted.\n")
+    assert (process.returncode, stdout) == (130, "")
+    lines = stderr.splitlines()  # on a slow machine, lines of progress come first
+    assert lines[-1] == "Interrupted." and all(line.endswith((" so far", " left")) for line in lines[:-1])
     assert files_in(tmp_path) == ["t.parquet"]
 
 
