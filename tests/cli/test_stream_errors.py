@@ -230,7 +230,8 @@ def test_ctrl_c_in_the_middle_of_the_counterfactuals_leaves_nothing(tmp_path):
     stdout, stderr = process.communicate(timeout=120)
     assert (process.returncode, stdout) == (130, "")
     lines = stderr.splitlines()  # on a slow machine, lines of progress come first
-    assert lines[-1] == "Interrupted." and all(line.endswith((" so far", " left")) for line in lines[:-1])
+    assert lines[-1] == "Interrupted."
+    assert all(line.endswith((" so far", " left")) for line in lines[:-1])
     assert files_in(tmp_path) == ["t.parquet"]
 
 
