@@ -19,10 +19,10 @@ from fcca.cli._distillation_result import Distillation, Scores
 from fcca.cli._models import known_columns, model_from_file
 from fcca.cli._notes import collected_notes, notes_on_unknown
 from fcca.cli._options import DistillSettings
-from fcca.cli._read_table import check_classes, check_learned
 from fcca.cli._row_sources import MemorySource, ParquetSource, TableLabels
 from fcca.cli._rules_option import read_rules
 from fcca.cli._split import Split
+from fcca.cli._table_labels import check_classes, check_learned
 from fcca.discretizers import BinaryRows, FCCADiscretizer, OutOfTimeError
 from fcca.exceptions import InvalidInputError
 from fcca.quality import Comparison, LabelledRows, Quality, TriedTree, tried_trees

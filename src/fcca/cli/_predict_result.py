@@ -20,7 +20,8 @@ from fcca.cli._console_text import add_numbers, classes_in_words, number, panel,
 from fcca.cli._models import SCORECARDS, columns_of, described, notes_on_labels, predictor_from_file, structure_of
 from fcca.cli._notes import collected_notes
 from fcca.cli._predict_command import Predict
-from fcca.cli._read_table import counts_of, read_features
+from fcca.cli._read_table import read_features
+from fcca.cli._table_labels import counts_of
 from fcca.exceptions import InvalidInputError
 from fcca.models import as_fitted_on, labelled, read_model
 from fcca.scorecard import as_scorecard

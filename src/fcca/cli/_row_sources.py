@@ -27,8 +27,9 @@ from fcca.cli._distillation_result import RowsInMemory
 from fcca.cli._models import known_columns
 from fcca.cli._notes import UnknownRows
 from fcca.cli._options import COUNTERFACTUALS, LARGEST_SAMPLE, DistillSettings
-from fcca.cli._read_table import Dataset, TableFacts, check_header, counts_of, label_among, labels_of, missing_labels
+from fcca.cli._read_table import Dataset, TableFacts, check_header
 from fcca.cli._split import MOST_STRATIFIED, Split
+from fcca.cli._table_labels import counts_of, label_among, labels_of, missing_labels
 from fcca.cli._timing import Stopwatch
 from fcca.discretizers import BinaryRows, LocalChunks, Rows, SearchResult
 from fcca.exceptions import InvalidInputError, UnknownValuesWarning

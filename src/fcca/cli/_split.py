@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from fcca.cli._read_table import check_split
+from fcca.cli._table_labels import check_split
 
 RowNumbers = NDArray[np.int64]
 Bools = NDArray[np.bool_]
