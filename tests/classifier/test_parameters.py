@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
+from fcca import FCCAClassifier, FCCADiscretizer, FCCAScorecard, OptimalTreeClassifier
 from fcca.exceptions import InvalidInputError
 from fcca.models import decide_at
 from real_data import imported
@@ -198,3 +198,13 @@ def test_tables_without_values_or_with_repeated_names_are_refused(table):
     repeated = pd.DataFrame(X).set_axis(["a"] * X.shape[1], axis=1)
     with pytest.raises(InvalidInputError, match="repeated: 'a'"):
         FCCAClassifier().fit(repeated, y)
+
+
+@pytest.mark.parametrize("estimator", [FCCAClassifier, FCCAScorecard])
+def test_a_frozen_discretizer_is_refused_and_not_refitted(estimator):
+    X, y = load_breast_cancer(return_X_y=True)
+    fitted = FCCADiscretizer(max_thresholds=3).fit(X, y)
+    names = fitted.get_feature_names_out().tolist()
+    with pytest.raises(InvalidInputError, match="discretizer is a FrozenEstimator"):
+        estimator(FrozenEstimator(fitted)).fit(X[::2], y[::2])
+    assert fitted.get_feature_names_out().tolist() == names

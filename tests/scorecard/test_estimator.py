@@ -145,5 +145,5 @@ def test_a_second_fit_without_names_forgets_the_names(data):
 
 
 def test_three_classes_are_refused():
-    with pytest.raises(InvalidInputError, match=r"Only binary classification is supported\. y has 3 classes"):
+    with pytest.raises(InvalidInputError, match=r"Only binary classification is supported, but y has 3 classes"):
         FCCAScorecard().fit(*load_iris(return_X_y=True))

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fcca.classifier._cross_validation import CrossValidationMixin, check_selects, choose_n_thresholds
 from fcca.classifier._fit_tree import binary_rows, fit_tree, resolve_fit_to, selection_fit_to
 from fcca.classifier._training_rows import are_training_rows
-from fcca.discretizers import BinaryRows, FCCADiscretizer
+from fcca.discretizers import BinaryRows, FCCADiscretizer, clone_to_fit
 from fcca.exceptions import InvalidInputError, UnknownValuesWarning
 from fcca.metrics import fidelity
 from fcca.selection import OptimalSelection
@@ -407,7 +407,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return clone(part).set_params(preset=self.preset) if follows else part
 
     def _new_discretizer(self) -> Any:
-        return clone(self._part("discretizer")).set_output(transform="default")
+        return clone_to_fit(self._part("discretizer"))
 
     def _new_tree(self) -> Any:
         return clone(self._part("tree"))

@@ -115,6 +115,7 @@ class ScorecardResult(Result):
             "thresholds": len(card.thresholds_),
             "bins": card.table_.to_dict("records"),
             "trends": card.trends_,
+            "notes": list(self.notes),
             "files": [str(path) for path in written],
         }
 
@@ -179,7 +180,7 @@ def _free_prefix(names: Sequence[str]) -> str:
 
 
 def _favourable(given: str | None, classes: Sequence[Any], label: str) -> Any:
-    """Return the class whose text is ``given``; None for None."""
+    """Return the class with the text ``given``; None if no class was given."""
     if given is None:
         return None
     for one in classes:

@@ -3,6 +3,7 @@
 from fcca.discretizers._base import (
     TargetThresholdTransformer as TargetThresholdTransformer,
     ThresholdTransformer as ThresholdTransformer,
+    clone_to_fit as clone_to_fit,
 )
 from fcca.discretizers._chunks import Chunks as Chunks, LocalChunks as LocalChunks, summed as summed
 from fcca.discretizers._counted_rows import (

@@ -7,7 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, _num_samples, check_is_fitted, validate_data
 
@@ -345,3 +346,19 @@ class TargetThresholdTransformer(ThresholdTransformer):
     @property
     def _needs_labels(self) -> bool:
         return True
+
+
+def clone_to_fit(discretizer: Any) -> Any:
+    """Clone a discretizer that is about to be fitted, with arrays as its output.
+
+    Parameters
+    ----------
+    discretizer : discretizer
+        A ``FrozenEstimator`` is refused, because its clone is the user's own fitted discretizer.
+    """
+    if isinstance(discretizer, FrozenEstimator):
+        raise InvalidInputError(
+            "discretizer is a FrozenEstimator. Pass an unfitted discretizer, and freeze its black box: "
+            "FCCADiscretizer(FrozenEstimator(classifier))."
+        )
+    return clone(discretizer).set_output(transform="default")

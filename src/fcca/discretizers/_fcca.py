@@ -106,7 +106,8 @@ class FCCADiscretizer(CrossingQueries, PartialFitTransformer):
         thresholds ``Q`` and ``max_thresholds`` keep (see Notes). It never stops because of the time, so the result is the
         same on every machine. None is "all" for linear classifiers, for ensembles in which each tree tests only one column,
         for ensembles of at most 1,000 leaves, and with ``preset="paper"``. It is "auto" for larger ensembles.
-        :meth:`partial_fit` and fits in chunks search all rows.
+        :meth:`partial_fit` and fits in chunks search all rows. A sample requires weights that are whole numbers: with other
+        weights, "auto" searches all rows, and a number raises an error.
     margin : float or str, default=1e-4
         Score margin by which another class must win after the change, or a share of the range of scores, such as ``"10%"``
         (see :class:`CounterfactualExplainer`).

@@ -1,4 +1,4 @@
-"""The order in which rows are searched: random, the same for every order of the table, and proportional to the classes."""
+"""The random order in which rows are searched."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ Longs = NDArray[np.int64]
 SEED = 0
 #: Weights that make more units than this, and more than there are rows, get no order: it would need too much memory.
 MOST_UNITS = 2**22
+#: Up to this number, floats hold all whole numbers.
+LARGEST_WEIGHT = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class RowOrder:
     def of(cls, X: Floats, classes: NDArray[np.int32], weight: Floats | None = None) -> RowOrder | None:
         """Draw the order of encoded rows.
 
-        Returns None if there is none: the weights must be whole numbers, and not too large.
+        Returns None if the weights are not whole numbers, or are too large.
 
         Parameters
         ----------
@@ -53,11 +55,13 @@ class RowOrder:
         """
         unit, copies = 1.0, np.ones(len(X), dtype=np.int64)
         if weight is not None and len(weight):
-            if (weight != np.floor(weight)).any() or weight.max() > MOST_UNITS:
+            if (weight != np.floor(weight)).any() or weight.max() > LARGEST_WEIGHT:
                 return None
             copies = weight.astype(np.int64)
             unit = float(np.gcd.reduce(copies))
             copies //= int(unit)
+            if copies.max() > MOST_UNITS:
+                return None
         if copies.sum() > max(MOST_UNITS, len(X)):
             return None
         by_value = np.lexsort((*X.T[::-1], classes))

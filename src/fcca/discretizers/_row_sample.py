@@ -1,4 +1,4 @@
-"""The rows that are searched, if not all: a random sample, and the precision of the shares that it gives."""
+"""The random sample of rows, and the precision of its shares."""
 
 from __future__ import annotations
 
@@ -111,9 +111,8 @@ class RowSample:
         else:
             searched = f"Counterfactuals were searched for a random sample of {rows}, as max_rows asks for."
         most = 100 * self.left_out(table, kept)
-        return (
-            f"{searched} With a probability of 95 %, no threshold is left out that more than {most:.2g} % of the rows cross."
-        )
+        shown = f"{most:.0f}" if most >= 10 else f"{most:.2g}"
+        return f"{searched} With a probability of 95 %, no threshold is left out that more than {shown} % of the rows cross."
 
     def is_settled(self, table: ThresholdTable, kept: Bools) -> bool:
         """Return True if further rows cannot change which conditions are kept by more than the tolerance.

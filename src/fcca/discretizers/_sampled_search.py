@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fcca.discretizers._counterfactual_search import find_counterfactuals
 from fcca.discretizers._presets import most_thresholds, rows_to_search
-from fcca.discretizers._row_order import RowOrder
+from fcca.discretizers._row_order import MOST_UNITS, RowOrder
 from fcca.discretizers._row_sample import FIRST_LOOK, Reason, RowSample, level_of, looks_up_to
 from fcca.discretizers._rows import EncodedRows
 from fcca.discretizers._search_results import CrossingCounts, FoundCounterfactuals, PredictedRows, SearchResult
@@ -45,8 +45,8 @@ def search_rows(rows: EncodedRows, search: ThresholdSearch) -> SearchResult:
     order = RowOrder.of(rows.X[predicted.points], predicted.own_class, weight)
     if order is None and isinstance(asked, int):
         raise InvalidInputError(
-            f"max_rows={asked} requires weights that are whole numbers, because a row of weight 2 counts as two rows. Use "
-            "max_rows='all', or round the weights."
+            f"max_rows={asked} requires weights that are whole numbers, of at most {MOST_UNITS:,} units in all, because a "
+            "row of weight 2 counts as two rows. Use max_rows='all', or round the weights."
         )
     if order is None or order.n_units == 0:
         return all_rows(rows, search)

@@ -1,4 +1,4 @@
-"""Confidence intervals for the shares of rows that cross conditions, from a stratified random sample of the rows.
+"""Confidence intervals for shares, from a stratified random sample.
 
 The rows of each class are in random order, and the sample holds the first rows of each class. Suppose that K rows of the
 table cross a condition. The number of them in the sample is a sum of hypergeometric variables, one per class. Each of these
@@ -30,8 +30,7 @@ def count_intervals(
     found : ndarray of int
         For each condition, how many rows of the sample cross it.
     sampled, sizes : ndarray of int
-        For each class, its number of rows in the sample and in the table. In all classes, the sampled share is at least the
-        smallest one times the whole table, rounded up.
+        For each class, its number of rows in the sample and in the table.
     level : float
         Probability that a single interval does not hold the true number.
     n_unfinished : int, default=0

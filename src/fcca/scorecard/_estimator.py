@@ -1,4 +1,4 @@
-"""FCCAScorecard: an estimator that fits a black box, its thresholds and a scorecard on the bins between them."""
+"""FCCAScorecard: a scorecard on the thresholds of a black box."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import Tags, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fcca.discretizers import FCCADiscretizer
+from fcca.discretizers import FCCADiscretizer, clone_to_fit
 from fcca.exceptions import InvalidInputError
 from fcca.scorecard._answers import ScorecardAnswersMixin
 from fcca.scorecard._logistic import Coefficients, choose_coefficients
 from fcca.scorecard._points import Scorecard
 from fcca.scorecard._terms import Terms
 from fcca.tables import Columns, Special, check_column_names, special_by_column, weighted_rows
-from fcca.utils import whole_number
+from fcca.utils import close_to, whole_number
 
 Floats = NDArray[np.float64]
 
@@ -112,7 +112,7 @@ class FCCAScorecard(ScorecardAnswersMixin, ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        "discretizer": [HasMethods(["fit", "encode"]), None],
+        "discretizer": [HasMethods(["fit", "encode", "set_output"]), None],
         "n_thresholds": [object],  # checked by whole_number
         "monotonic": [StrOptions(set(TRENDS)), Mapping, None],
         "pdo": [Interval(Real, 0, None, closed="neither")],
@@ -168,7 +168,7 @@ class FCCAScorecard(ScorecardAnswersMixin, ClassifierMixin, BaseEstimator):
         rows = weighted_rows(X, y, sample_weight)
         classes = self._checked_classes(rows.y)
         self._check_monotonic(X)
-        discretizer = clone(self._discretizer()).set_output(transform="default")
+        discretizer = clone_to_fit(self._discretizer())
         discretizer.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
         encoded = discretizer.encode(rows.X)
         weight = np.ones(len(encoded)) if rows.sample_weight is None else rows.sample_weight
@@ -241,8 +241,7 @@ class FCCAScorecard(ScorecardAnswersMixin, ClassifierMixin, BaseEstimator):
         n = len(classes)
         if n > 2:
             raise InvalidInputError(
-                f"Only binary classification is supported. y has {n} classes, but a scorecard is for two. Combine classes, "
-                "or use FCCAClassifier."
+                f"Only binary classification is supported, but y has {n} classes. Combine classes, or use FCCAClassifier."
             )
         if n < 2:
             raise InvalidInputError(f"y must have two classes, got 1 class in {len(y)} row(s).")
@@ -256,9 +255,7 @@ class FCCAScorecard(ScorecardAnswersMixin, ClassifierMixin, BaseEstimator):
         columns = Columns.of_table(X)
         for name, trend in self.monotonic.items():
             if name not in columns.names:
-                raise InvalidInputError(
-                    f"monotonic names the unknown column {name!r}. The columns are {list(columns.names)}."
-                )
+                raise InvalidInputError(f"monotonic names the unknown column {name!r}. {close_to(name, columns.names)}")
             if columns[columns.names.index(name)].categories is not None:
                 raise InvalidInputError(
                     f"monotonic names the column {name!r}, which holds categories. Categories have no order. Leave the "

@@ -1,4 +1,4 @@
-"""Logistic regression with an l1 penalty and bounds on signs, and the choice of its penalty by cross-validation."""
+"""Logistic regression with an l1 penalty, chosen by cross-validation."""
 
 from __future__ import annotations
 
