@@ -55,7 +55,11 @@ struct Ensemble {
   // The leaf of a tree that the cells (one per feature) end in.
   std::int32_t leaf_at(std::size_t tree, const std::int32_t* cell) const {
     std::int32_t node = static_cast<std::int32_t>(trees.roots[tree]);
-    while (trees.feature[node] >= 0) node = trees.child_at(node, cell[trees.feature[node]]);
+    if (trees.first_left == nullptr) {
+      while (trees.feature[node] >= 0) node = cell[trees.feature[node]] <= trees.cut[node] ? trees.left[node] : trees.right[node];
+    } else {
+      while (trees.feature[node] >= 0) node = trees.child_at(node, cell[trees.feature[node]]);
+    }
     return node;
   }
   const double* value_of(std::int32_t node) const { return trees.value + static_cast<std::size_t>(node) * trees.n_outputs; }

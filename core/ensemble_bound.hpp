@@ -122,6 +122,7 @@ class Bound {
   std::vector<double> cost_;          // of the task, in units
   std::vector<double> nearest_cost_;  // by feature: cost of the cheapest cell of the box
   double budget_ = 0;                 // limit minus these costs
+  bool limits_moves_ = false;
   std::int32_t moves_left_ = 0;       // allowed moves beyond those of all points of the box
   double bound_ = 0;
   Live spare_;

@@ -86,7 +86,7 @@ void Bound::list_leaves(const Live& parent, std::size_t position, Live& live) {
         cost += extra;
         slot_runs_.push_back({s.slot, {static_cast<std::int32_t>(live.leaves.size()), first, last, extra, 0.0}});
         distance += extra_distance(s);
-        n_moves += moves(s);
+        if (limits_moves_) n_moves += moves(s);
       }
       possible = !is_excluded(least) && distance < budget_ && n_moves <= moves_left_;
     }
