@@ -76,6 +76,11 @@ SCRIPTS = (
         Size("--data 'breast cancer' magic --models RF LightGBM --rows 30 --limit 5", 60),
         Size("--data 'breast cancer' --models RF --rows 5 --limit 2", 20),
     ),
+    Script(
+        "row_samples",
+        Size("--part fits orders --data 'breast cancer' magic --max-rows 250 --orders 50 --jobs 1", 90),
+        Size("--part fits --data 'breast cancer' --max-rows 60 --jobs 1", 20),
+    ),
     Script("authors", Size("", 240), Size("--quick --rows 120", 30)),
     Script("paper_milp", Size("--points 20", 150), Size("boston --points 5 --gap-shares 1", 25)),
     Script("paper_figures", Size("", 200), Size("--data boston", 30)),

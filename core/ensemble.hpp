@@ -1,6 +1,7 @@
 // A tree ensemble in cells.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -10,8 +11,27 @@
 namespace fcca {
 
 // The nodes of all trees in one set of arrays. A leaf has feature -1. An inner node sends the cells up to cut to the left. A cut
-// before the first cell sends nothing to the left, a cut after the last cell everything.
+// before the first cell sends nothing to the left, a cut after the last cell everything. Some inner nodes send a set of cells to the left
+// instead. They list whether each cell of their feature is in the set, from first_left on. The first_left of other nodes is -1.
 struct CellTrees {
+  // The cells low to high of a node's feature, divided into those up to end, which all go to first, and the others, which go to rest. For
+  // a set, rest is the same node again, because the other cells may go to both sides. If end is high, there are no other cells.
+  struct Division {
+    std::int32_t end, first, rest;
+  };
+  Division divide(std::int32_t node, std::int32_t low, std::int32_t high) const {
+    if (!has_set(node)) return low > cut[node] ? Division{high, right[node], -1} : Division{std::min(high, cut[node]), left[node], right[node]};
+    const std::uint8_t* goes_left = left_cells + first_left[node];
+    std::int32_t end = low;
+    while (end < high && goes_left[end + 1] == goes_left[low]) ++end;
+    return {end, goes_left[low] != 0 ? left[node] : right[node], node};
+  }
+  std::int32_t child_at(std::int32_t node, std::int32_t cell) const {
+    const bool goes_left = has_set(node) ? left_cells[first_left[node] + cell] != 0 : cell <= cut[node];
+    return goes_left ? left[node] : right[node];
+  }
+  bool has_set(std::int32_t node) const { return first_left != nullptr && first_left[node] >= 0; }
+
   std::size_t n_trees;
   const std::int64_t* roots;
   std::size_t n_nodes;
@@ -21,6 +41,8 @@ struct CellTrees {
   const std::int32_t* right;
   std::size_t n_outputs;
   const double* value;  // nodes × n_outputs
+  const std::int64_t* first_left = nullptr;  // null: there are no sets
+  const std::uint8_t* left_cells = nullptr;
 };
 
 struct Ensemble {
@@ -33,7 +55,11 @@ struct Ensemble {
   // The leaf of a tree that the cells (one per feature) end in.
   std::int32_t leaf_at(std::size_t tree, const std::int32_t* cell) const {
     std::int32_t node = static_cast<std::int32_t>(trees.roots[tree]);
-    while (trees.feature[node] >= 0) node = cell[trees.feature[node]] <= trees.cut[node] ? trees.left[node] : trees.right[node];
+    if (trees.first_left == nullptr) {
+      while (trees.feature[node] >= 0) node = cell[trees.feature[node]] <= trees.cut[node] ? trees.left[node] : trees.right[node];
+    } else {
+      while (trees.feature[node] >= 0) node = trees.child_at(node, cell[trees.feature[node]]);
+    }
     return node;
   }
   const double* value_of(std::int32_t node) const { return trees.value + static_cast<std::size_t>(node) * trees.n_outputs; }

@@ -67,6 +67,12 @@ bool Bound::clip_to_budget(double limit) {
   double least = 0;
   nearest_cost_.resize(task_->ensemble->cells.n_features);
   for (const std::size_t j : movable()) least += nearest_cost_[j] = cost_[first_cell(j) + nearest(j)];
+  limits_moves_ = task_->rules != nullptr && task_->rules->max_changes() > 0;
+  moves_left_ = 0;
+  if (limits_moves_) {
+    moves_left_ = task_->rules->max_changes();
+    for (const std::size_t j : movable()) moves_left_ -= task_->own[j] < state.low[j] || state.high[j] < task_->own[j];
+  }
   budget_ = limit - least;
   if (budget_ <= 0) return false;
   for (const std::size_t j : movable()) {

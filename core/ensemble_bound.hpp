@@ -90,6 +90,7 @@ class Bound {
   void fold_messages(std::int32_t slot);
   void list_slots(std::int32_t tree, Live& live);
   double extra_distance(const Side& side) const;
+  bool moves(const Side& side) const;
   void subtract_leads(std::size_t begin_leaf, const Live& live);
   void sort_slots_by_feature(Live& live);
 
@@ -121,6 +122,8 @@ class Bound {
   std::vector<double> cost_;          // of the task, in units
   std::vector<double> nearest_cost_;  // by feature: cost of the cheapest cell of the box
   double budget_ = 0;                 // limit minus these costs
+  bool limits_moves_ = false;
+  std::int32_t moves_left_ = 0;       // allowed moves beyond those of all points of the box
   double bound_ = 0;
   Live spare_;
   // Costs under the present state. A tree costs base plus the least cost of its leaves, where base is the sum of its slots' least

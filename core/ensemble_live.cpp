@@ -61,7 +61,8 @@ void Bound::measure_slots(std::int32_t tree, std::size_t position) {
 }
 
 // The leaves of the parent's tree that the box reaches, with the cost of their sides, and the runs of these sides. Leaves whose cheapest
-// point costs the limit or more are dropped. This is valid because every other feature costs at least its cheapest cell in the box.
+// point costs the limit or more are dropped. This is valid because every other feature costs at least its cheapest cell in the box. So are
+// leaves in which more features move than a rule allows.
 void Bound::list_leaves(const Live& parent, std::size_t position, Live& live) {
   const LeafBoxes& e = boxes_;
   slot_runs_.clear();
@@ -70,6 +71,7 @@ void Bound::list_leaves(const Live& parent, std::size_t position, Live& live) {
     if (leaf < 0) continue;
     const std::size_t begin_run = slot_runs_.size();
     double cost = 0, distance = 0;
+    std::int32_t n_moves = 0;
     bool possible = true;
     for (std::int32_t side = e.first_side[leaf]; side < e.first_side[leaf + 1] && possible; ++side) {
       const Side& s = e.sides[side];
@@ -84,8 +86,9 @@ void Bound::list_leaves(const Live& parent, std::size_t position, Live& live) {
         cost += extra;
         slot_runs_.push_back({s.slot, {static_cast<std::int32_t>(live.leaves.size()), first, last, extra, 0.0}});
         distance += extra_distance(s);
+        if (limits_moves_) n_moves += moves(s);
       }
-      possible = !is_excluded(least) && distance < budget_;
+      possible = !is_excluded(least) && distance < budget_ && n_moves <= moves_left_;
     }
     if (possible) leaf_cost_[live.leaves.size()] = cost, live.leaves.push_back(leaf);
     else slot_runs_.resize(begin_run);
@@ -98,6 +101,12 @@ double Bound::extra_distance(const Side& side) const {
   if (task_->uneven[j] != 0) return 0;  // a lower bound that needs no search for the cheapest cell
   const std::int32_t low = std::max(state.low[j], boxes_.lowest_cell(side)), high = std::min(state.high[j], boxes_.highest_cell(side));
   return low > high ? infinity : cost_[first_cell(j) + std::clamp(task_->own[j], low, high)] - nearest_cost_[j];
+}
+
+// Whether a feature that can stay in the box must move on this side.
+bool Bound::moves(const Side& side) const {
+  const std::int32_t j = boxes_.slot_feature[side.slot], own = task_->own[j];
+  return state.low[j] <= own && own <= state.high[j] && (own < boxes_.lowest_cell(side) || boxes_.highest_cell(side) < own);
 }
 
 // If a tree has a single leaf left, every point of the box is in it. So its leads count in full, its messages go back to the features, and

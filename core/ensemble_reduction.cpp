@@ -1,11 +1,20 @@
 #include "ensemble_reduction.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <stdexcept>
 
 namespace fcca {
 
+namespace {
+// Without sets of cells, the reduced ensemble is not larger than the whole one.
+constexpr std::size_t most_nodes = 2'000'000;  // half a gigabyte, including the tables of the search
+}  // namespace
+
 void Reduction::build(const Task& whole, double limit) {
   whole_ = &whole, limit_ = limit;
+  const bool limits_moves = whole.rules != nullptr && whole.rules->max_changes() > 0;
+  most_moves_ = limits_moves ? whole.rules->max_changes() : std::numeric_limits<std::int32_t>::max();
   const std::size_t R = whole.n_rivals;
   task.n_rivals = R, task.rules = whole.rules;
   task.needed = whole.needed, task.slack = whole.slack, task.small_cost = whole.small_cost, task.uneven = whole.uneven;
@@ -61,26 +70,27 @@ double Reduction::least_cost(std::size_t j, std::int32_t low, std::int32_t high)
 
 // Starts to visit a side of a test if it has points that cost less than the limit; false otherwise. All points of a box cost at least the
 // sum of the least costs of its features. Sums of rounded costs differ from the exact ones by far less than the proof tolerance.
-bool Reduction::enter(std::int32_t node, std::int32_t j, std::int32_t low, std::int32_t high, double rest) {
+bool Reduction::enter(std::int32_t node, std::int32_t j, std::int32_t low, std::int32_t high, double rest, std::int32_t other_moves) {
   if (low > high) return false;
   const double cost = rest + least_cost(j, low, high);
-  if (!(cost < limit_)) return false;
+  const std::int32_t n_moves = other_moves + moves(j, low, high);
+  if (!(cost < limit_) || n_moves > most_moves_) return false;
   low_[j] = low, high_[j] = high;
   const CellTrees& trees = whole_->ensemble->trees;
   while (trees.feature[node] >= 0) {  // down to the next test that divides the box
-    const std::int32_t feature = trees.feature[node], cut = trees.cut[node];
-    if (high_[feature] <= cut) node = trees.left[node];
-    else if (low_[feature] > cut) node = trees.right[node];
-    else break;
+    const std::int32_t feature = trees.feature[node];
+    const CellTrees::Division division = trees.divide(node, low_[feature], high_[feature]);
+    if (division.end < high_[feature]) break;
+    node = division.first;
   }
-  visits_.push_back({node, cost});
+  visits_.push_back({node, cost, n_moves});
   return true;
 }
 
 // Adds the remaining part of a tree behind the present nodes, children first. Returns its root.
 std::int32_t Reduction::contract(std::int32_t root) {
   const CellTrees& trees = whole_->ensemble->trees;
-  visits_.assign(1, {root, 0.0});
+  visits_.assign(1, {root, 0.0, 0});
   std::int32_t result = -1;  // of the visit that ended last
   while (!visits_.empty()) {
     Visit& visit = visits_.back();
@@ -93,23 +103,28 @@ std::int32_t Reduction::contract(std::int32_t root) {
     if (visit.stage == 0) {
       visit.stage = 1, visit.low = low_[j], visit.high = high_[j];
       visit.rest = visit.cost - least_cost(j, visit.low, visit.high);
+      visit.other_moves = visit.moves - moves(j, visit.low, visit.high);
       result = -1;
-      if (enter(trees.left[node], j, visit.low, std::min(visit.high, trees.cut[node]), visit.rest)) continue;
+      const CellTrees::Division division = trees.divide(node, visit.low, visit.high);
+      if (enter(division.first, j, visit.low, division.end, visit.rest, visit.other_moves)) continue;
     }
+    const CellTrees::Division division = trees.divide(node, visit.low, visit.high);
     if (visit.stage == 1) {
       visit.stage = 2, visit.left = result;
       result = -1;
-      if (enter(trees.right[node], j, std::max(visit.low, trees.cut[node] + 1), visit.high, visit.rest)) continue;
+      if (enter(division.rest, j, division.end + 1, visit.high, visit.rest, visit.other_moves)) continue;
     }
     low_[j] = visit.low, high_[j] = visit.high;
     if (result < 0) result = visit.left;
-    else if (visit.left >= 0) result = add_test(node, visit.left, result);
+    else if (visit.left >= 0) result = add_test(j, division.end, visit.left, result);
     visits_.pop_back();
   }
   return result;
 }
 
 std::int32_t Reduction::add_leaf(std::int32_t node) {
+  const CellTrees& trees = whole_->ensemble->trees;
+  if (feature_.size() >= std::max(most_nodes, trees.n_nodes)) throw std::overflow_error("too many nodes");
   feature_.push_back(-1), cut_.push_back(0), left_.push_back(-1), right_.push_back(-1);
   const double* value = whole_->ensemble->value_of(node);
   for (const Lead& lead : whole_->lead) value_.push_back(lead.of(value));
@@ -117,15 +132,13 @@ std::int32_t Reduction::add_leaf(std::int32_t node) {
 }
 
 // Two leaves with the same leads become one. They are the last two nodes.
-std::int32_t Reduction::add_test(std::int32_t node, std::int32_t left, std::int32_t right) {
+std::int32_t Reduction::add_test(std::int32_t j, std::int32_t cut, std::int32_t left, std::int32_t right) {
   const std::size_t R = task.n_rivals;
   const double *left_leads = value_.data() + left * R, *right_leads = value_.data() + right * R;
   if (feature_[left] < 0 && feature_[right] < 0 && std::equal(left_leads, left_leads + R, right_leads)) {
     remove_last_node();
     return left;
   }
-  const CellTrees& trees = whole_->ensemble->trees;
-  const std::int32_t j = trees.feature[node], cut = trees.cut[node];
   feature_.push_back(j), cut_.push_back(cut), left_.push_back(left), right_.push_back(right);
   value_.resize(value_.size() + R);
   kept_cuts_[j].push_back(cut);

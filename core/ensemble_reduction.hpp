@@ -1,9 +1,11 @@
 // The part of an ensemble that matters for one point and one limit on the cost.
 //
-// A leaf whose cheapest point costs the limit or more is in no cheaper change, so it is dropped. A test is dropped if all leaves on one
+// A leaf whose cheapest point costs the limit or more is in no cheaper change, so it is dropped. So is a leaf in which more features move
+// than a rule allows. A test is dropped if all leaves on one
 // of its sides are dropped, or if both sides have the same leads. Cells that no remaining test separates are merged. A merged cell costs
 // what its cheapest cell costs. Every change that is cheaper than the limit has the same leads in the reduced ensemble and in the whole
-// one, up to rounding. Other changes may have other leads.
+// one, up to rounding. Other changes may have other leads. All tests of the reduced ensemble have a cut. A set of cells that consists of
+// several runs becomes several tests, and what is left of its sides is repeated.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +21,7 @@ namespace fcca {
 
 class Reduction {
  public:
-  // The rules between features refer to the cells of the whole ensemble. If there are such rules, cells are not merged.
+  // Throws std::overflow_error if sets of cells make the reduced ensemble too large. The rules between features refer to the cells of the whole ensemble. If there are such rules, cells are not merged.
   void build(const Task& whole, double limit);
 
   // The reduced problem. Its trees are those whose leads can still differ, and their values are leads.
@@ -32,23 +34,27 @@ class Reduction {
   struct Visit {
     std::int32_t node;
     double cost;                  // least cost of the box
+    std::int32_t moves;           // features that move in all points of the box
     std::int32_t stage = 0;       // 0: new, 1: after the left side, 2: after both sides
     std::int32_t low = 0, high = 0;  // cells of its feature in the box
     double rest = 0;              // least cost of the other features in the box
+    std::int32_t other_moves = 0; // moves of the other features
     std::int32_t left = -1;       // the reduced left side; -1 if nothing is left of it
   };
 
   void clip_box();
   double least_cost(std::size_t j, std::int32_t low, std::int32_t high) const;
   std::int32_t contract(std::int32_t root);
-  bool enter(std::int32_t node, std::int32_t j, std::int32_t low, std::int32_t high, double rest);
+  bool moves(std::size_t j, std::int32_t low, std::int32_t high) const { return whole_->own[j] < low || high < whole_->own[j]; }
+  bool enter(std::int32_t node, std::int32_t j, std::int32_t low, std::int32_t high, double rest, std::int32_t other_moves);
   std::int32_t add_leaf(std::int32_t node);
-  std::int32_t add_test(std::int32_t node, std::int32_t left, std::int32_t right);
+  std::int32_t add_test(std::int32_t j, std::int32_t cut, std::int32_t left, std::int32_t right);
   void remove_last_node();
   void merge_cells();
 
   const Task* whole_ = nullptr;
   double limit_ = 0;
+  std::int32_t most_moves_ = 0;
   std::vector<RangeMinimum> uneven_costs_;        // by feature with uneven costs
   std::vector<std::int32_t> box_low_, box_high_;  // by feature: the cells that cost less than the limit
   std::vector<std::int32_t> low_, high_;          // by feature: the box of the present node

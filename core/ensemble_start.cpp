@@ -44,13 +44,14 @@ void Start::list_changes(const Task& task, const std::int32_t* cells) {
       auto [node, j, low, high] = branches_.back();
       branches_.pop_back();
       while (e.trees.feature[node] >= 0) {
-        const std::int32_t feature = e.trees.feature[node], cut = e.trees.cut[node];
-        bool goes_left = cells[feature] <= cut;
-        if (feature == j) {
-          goes_left = low <= cut;
-          if (goes_left && high > cut) branches_.push_back({e.trees.right[node], j, cut + 1, high}), high = cut;
+        const std::int32_t feature = e.trees.feature[node];
+        if (feature != j) {
+          node = e.trees.child_at(node, cells[feature]);
+          continue;
         }
-        node = goes_left ? e.trees.left[node] : e.trees.right[node];
+        const CellTrees::Division division = e.trees.divide(node, low, high);
+        if (division.end < high) branches_.push_back({division.rest, j, division.end + 1, high}), high = division.end;
+        node = division.first;
       }
       const std::int32_t position = static_cast<std::int32_t>(amounts_.size());
       if (!add_amounts(task, e.value_of(node), present)) continue;
@@ -79,16 +80,19 @@ std::int32_t Start::list_branches(const Task& task, std::size_t tree, const std:
   const CellTrees& trees = task.ensemble->trees;
   std::int32_t node = static_cast<std::int32_t>(trees.roots[tree]);
   while (trees.feature[node] >= 0) {
-    const std::int32_t j = trees.feature[node], cut = trees.cut[node];
-    const bool goes_left = cells[j] <= cut;
-    if (wanted_[j] != 0) {
-      if (goes_left) {
-        if (high_[j] > cut) branches_.push_back({trees.right[node], j, std::max(low_[j], cut + 1), high_[j]}), high_[j] = cut;
-      } else if (low_[j] <= cut) {
-        branches_.push_back({trees.left[node], j, low_[j], std::min(high_[j], cut)}), low_[j] = cut + 1;
-      }
+    const std::int32_t j = trees.feature[node];
+    if (wanted_[j] == 0) {
+      node = trees.child_at(node, cells[j]);
+      continue;
     }
-    node = goes_left ? trees.left[node] : trees.right[node];
+    const auto [end, first, rest] = trees.divide(node, low_[j], high_[j]);
+    if (cells[j] <= end) {
+      if (end < high_[j]) branches_.push_back({rest, j, end + 1, high_[j]}), high_[j] = end;
+      node = first;
+    } else {
+      branches_.push_back({first, j, low_[j], end}), low_[j] = end + 1;
+      node = rest;
+    }
   }
   for (const Branch& branch : branches_) low_[branch.feature] = task.low[branch.feature], high_[branch.feature] = task.high[branch.feature];
   return node;

@@ -1,5 +1,6 @@
 // Rules between features: the maximum number of moves, sums with an upper limit, and moves that require other moves. The lower bound
-// ignores them. The branch and bound uses them to shrink its boxes, and accepts no point that breaks one of them.
+// leaves out leaves in which too many features move, and ignores the other rules. The branch and bound uses all rules to shrink its boxes,
+// and accepts no point that breaks one of them.
 #pragma once
 
 #include <cstddef>

@@ -100,7 +100,8 @@ auto solve_linear(Matrix rows, Longs points, Ints own_class, Ints target, Double
 auto solve_ensemble(Matrix rows, Longs points, Ints own_class, Ints target, Doubles margin, const CellArrays& cell_arrays,
                     const LimitArrays& limits, Longs roots, Ints feature, Ints cut, Ints left, Ints right, Matrix values, Doubles base,
                     Doubles side_least, IntMatrix examples, double lambda0, double lambda1, double lambda2, double relative_gap,
-                    std::size_t n_threads, double time_limit, double time_limit_per_row, nb::object progress) {
+                    std::size_t n_threads, double time_limit, double time_limit_per_row, nb::object progress,
+                    std::optional<Longs> first_left, std::optional<FlatBytes> left_cells) {
   const Cells& cells = cell_arrays.cells;
   const std::size_t n_nodes = feature.shape(0);
   require(cut.shape(0) == n_nodes && values.shape(0) == n_nodes, "the nodes' arrays disagree");
@@ -113,7 +114,14 @@ auto solve_ensemble(Matrix rows, Longs points, Ints own_class, Ints target, Doub
   const Cost cost = checked_cost(lambda0, lambda1, lambda2);
   const Questions questions{rows, points, own_class, target, margin, limits.limits};
   questions.check(cells.n_features, std::max<std::size_t>(2, base.shape(0) - side_least.shape(0))), cell_arrays.check(rows), limits.check(cells, questions.size());
-  const CellTrees trees{roots.shape(0), roots.data(), n_nodes, feature.data(), cut.data(), left.data(), right.data(), base.shape(0), values.data()};
+  const CellTrees trees{roots.shape(0), roots.data(), n_nodes, feature.data(), cut.data(), left.data(), right.data(), base.shape(0), values.data(),
+                        first_left ? first_left->data() : nullptr, left_cells ? left_cells->data() : nullptr};
+  require(first_left.has_value() == left_cells.has_value() && (!first_left || first_left->shape(0) == n_nodes), "the nodes' arrays disagree");
+  for (std::size_t node = 0; first_left && node < n_nodes; ++node) {
+    if (feature(node) < 0 || !trees.has_set(static_cast<std::int32_t>(node))) continue;
+    const std::int64_t n_cells = cells.n_cuts(feature(node)) + 1;
+    require((*first_left)(node) <= static_cast<std::int64_t>(left_cells->shape(0)) - n_cells, "the cells of a node are out of range");
+  }
   Examples example_cells;
   for (std::size_t i = 0; i < examples.shape(0); ++i) {
     const std::int32_t* first = examples.data() + i * cells.n_features;
@@ -403,7 +411,8 @@ NB_MODULE(_core, m) {
   m.def("solve_ensemble", &fcca::solve_ensemble, nb::arg("rows"), nb::arg("points"), nb::arg("own_class"), nb::arg("target"),
         nb::arg("margin"), nb::arg("cells"), nb::arg("limits"), nb::arg("roots"), nb::arg("feature"), nb::arg("cut"), nb::arg("left"),
         nb::arg("right"), nb::arg("values"), nb::arg("base"), nb::arg("side_least"), nb::arg("examples"), nb::arg("lambda0"), nb::arg("lambda1"),
-        nb::arg("lambda2"), nb::arg("relative_gap"), nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("time_limit_per_row"), nb::arg("progress").none());
+        nb::arg("lambda2"), nb::arg("relative_gap"), nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("time_limit_per_row"),
+        nb::arg("progress").none(), nb::arg("first_left") = nb::none(), nb::arg("left_cells") = nb::none());
   m.def("order_trees", &fcca::order_trees, nb::arg("roots"), nb::arg("feature"), nb::arg("cut"), nb::arg("left"), nb::arg("right"),
         nb::arg("first_left"), nb::arg("left_cells"), nb::arg("n_cells"));
   m.def("solve_tree", &fcca::solve_tree, nb::arg("table"), nb::arg("label").none(), nb::arg("weight"), nb::arg("count").none(),

@@ -121,6 +121,8 @@ def solve_ensemble(
     time_limit: float,
     time_limit_per_row: float,
     progress: Callable[[int], None] | None,
+    first_left: _Longs | None = None,
+    left_cells: _Bytes | None = None,
 ) -> _Found: ...
 def order_trees(
     roots: _Longs,

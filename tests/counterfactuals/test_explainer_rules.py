@@ -304,10 +304,31 @@ def test_a_grid_too_fine_to_matter_is_refused(step):
         CounterfactualExplainer(model, X, constraints=[Grid("x", step=step)])
 
 
-def test_trees_of_too_many_categories_raise_an_error():
+def test_deep_forests_of_many_categories_are_searched():
+    # With one cut per run of categories, these trees would have over two million nodes.
     rng = np.random.default_rng(0)
     X = pd.DataFrame({f"c{j}": rng.integers(0, 20, 3000).astype(str) for j in range(12)})
     y = rng.integers(0, 2, 3000)
     forest = make_pipeline(OneHotEncoder(), RandomForestClassifier(10, random_state=0)).fit(X, y)
+    found = CounterfactualExplainer(forest, X).explain(X.iloc[:8])
+    assert found.is_status("optimal").all()
+    changed = pd.DataFrame(found.x, columns=X.columns)
+    assert np.array_equal(forest.predict(changed), found.target)
+    assert (forest.predict(X.iloc[:8]) != found.target).all()
+    # A change of one category is the cheapest possible one: some other category of some column flips the prediction.
+    for i in range(8):
+        others = [X.iloc[[i]].assign(**{c: str(v)}) for c in X.columns for v in range(20)]
+        flips = (forest.predict(pd.concat(others)) == found.target[i]).any()
+        assert flips == ((changed.iloc[i] != X.iloc[i].to_numpy()).sum() == 1)
+
+
+def test_a_search_among_too_many_categories_raises_an_error(monkeypatch):
+    def overflow(**_):
+        raise OverflowError("too many nodes")
+
+    X, y = switches()
+    model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(X, y)
+    explainer = CounterfactualExplainer(model, X)
+    monkeypatch.setattr("fcca._core.solve_ensemble", overflow)
     with pytest.raises(UnsupportedModelError, match="too many tests of categories and missing values for an exact search"):
-        CounterfactualExplainer(forest, X)
+        explainer.explain(X.iloc[:3])

@@ -1,10 +1,14 @@
 """Forests of unlimited depth: what the search leaves out of them for a row is in no cheaper change of the row."""
 
 from functools import cache
+from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 from exactness.checks import agree, assert_answers_hold, assert_lands_as_promised
 from exactness.ensemble_instances import (
@@ -17,7 +21,8 @@ from exactness.ensemble_instances import (
     n_combinations,
 )
 from exactness.instances import load, rows_around_cuts
-from fcca.constraints import Limits
+from fcca import CounterfactualExplainer
+from fcca.constraints import Limits, MaxChanges
 from fcca.counterfactuals import CounterfactualProblem
 
 FORESTS = {"RandomForest": RandomForestClassifier, "ExtraTrees": ExtraTreesClassifier}
@@ -71,6 +76,43 @@ def test_a_rule_that_forbids_nothing_costs_nothing(n_models):
         merged = instance.solve()
         assert np.array_equal(kept.status, merged.status), instance.name
         np.testing.assert_allclose(kept.cost, merged.cost, rtol=1e-9, atol=0, err_msg=instance.name)
+
+
+def forests_of_categories(n_models):
+    """Deep forests behind a OneHotEncoder, whose trees test one category after the other; and all rows of their columns."""
+    rng = np.random.default_rng(3)
+    for i in range(n_models):
+        n_levels = [int(n) for n in rng.integers(2, 6, 4)]
+        X = np.column_stack([rng.integers(0, n, 80) for n in n_levels])
+        y = interacting_labels(rng, X.astype(float), 2 + i % 2)
+        kind = FORESTS[list(FORESTS)[i // 2 % 2]]
+        encoder = OneHotEncoder(categories=[[f"v{k}" for k in range(n)] for n in n_levels])
+        names = np.array([f"v{k}" for k in range(6)], dtype=object)
+        frame = pd.DataFrame(names[X], columns=list("abcd"))
+        model = make_pipeline(encoder, kind(1 + i % 7, random_state=i)).fit(frame, y)
+        every = pd.DataFrame(names[np.array(list(product(*map(range, n_levels))))], columns=list("abcd"))
+        yield model, frame, every
+
+
+@pytest.mark.parametrize("n_models", SIZES)
+def test_deep_forests_of_categories_match_enumeration(n_models):
+    n_cases = n_without = 0
+    for model, X, every in forests_of_categories(n_models):
+        explainer, rows = CounterfactualExplainer(model, X, category_distance=0.7), X.iloc[:6]
+        probability = np.sort(model.predict_proba(every), axis=1)
+        is_clear = probability[:, -1] - probability[:, -2] > 1e-4  # the default margin
+        predicted, own = model.predict(every), model.predict(rows)
+        n_changes = (every.to_numpy() != rows.to_numpy()[:, None]).sum(axis=2)
+        for most in (4, 2, 1):
+            found = explainer.explain(rows, constraints=[] if most == 4 else [MaxChanges(most)])
+            for i in range(len(rows)):
+                flips = is_clear & (predicted != own[i]) & (n_changes[i] <= most)
+                least = 0.8 * n_changes[i][flips].min() if flips.any() else np.inf  # 0.1 for each column, and its distance
+                assert agree(found.cost[i], least), (most, found.cost[i], least)
+                assert found.is_status("infeasible")[i] == (not flips.any())
+                n_cases, n_without = n_cases + 1, n_without + (not flips.any())
+    assert n_cases == 18 * n_models
+    assert n_without >= n_models / 8
 
 
 @pytest.mark.parametrize("kind", FORESTS)

@@ -27,7 +27,7 @@ from fcca.metrics import fidelity
 from fcca.selection import OptimalSelection
 from fcca.tables import Columns, TrainingTable, check_column_names, routed_metadata, weighted_rows
 from fcca.trees import OptimalTreeClassifier, TreeAnswersMixin, TreeStructure
-from fcca.utils import FIT_TO, progress_shown
+from fcca.utils import FIT_TO, CallbackSupportMixin, progress_shown, reported_to_callbacks, with_callbacks
 
 #: Maximum number of branches of the search for the best thresholds.
 NODES_OF_CHOICE = 2_000
@@ -37,7 +37,7 @@ PARTS = ("discretizer", "tree")
 TREES: dict[str | None, dict[str, Any]] = {None: {}, "paper": {"max_depth": 3, "max_leaf_nodes": None, "criterion": "error"}}
 
 
-class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, BaseEstimator):
+class FCCAClassifier(CallbackSupportMixin, CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, BaseEstimator):
     """A small decision tree that explains or replaces a black box.
 
     The tree uses only thresholds of the black box, by default those that counterfactuals cross. It is proven optimal on the
@@ -130,6 +130,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         self.n_thresholds = n_thresholds
         self.preset = preset
 
+    @with_callbacks
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **metadata: Any) -> Self:
         """Fit the black box, find its thresholds, and fit the tree on them.
@@ -160,7 +161,8 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
             del self.selection_path_
         check_column_names(X)
         discretizer, tree = self.new_parts()
-        with progress_shown(getattr(discretizer, "verbose", None), stops_early=True):
+        shown = progress_shown(getattr(discretizer, "verbose", None), stops_early=True)
+        with shown, reported_to_callbacks(self, X, y):
             return self._fit(discretizer, tree, X, y, sample_weight, metadata)
 
     def _fit(

@@ -459,17 +459,18 @@ class CounterfactualEngine:
             search["points"] = np.arange(len(batch))
         if isinstance(tables, AdditiveTables):
             return Answers(*_core.solve_additive(**search))
-        found = _core.solve_ensemble(
-            **search,
-            roots=tables.roots,
-            feature=tables.feature,
-            cut=tables.cut,
-            left=tables.left,
-            right=tables.right,
-            side_least=np.array([] if batch.plausibility is None else [batch.plausibility.least]),
-            examples=space.cells.of(space.rows(self.examples.rows)),
-            relative_gap=self.problem.relative_gap,
-        )
+        try:
+            found = _core.solve_ensemble(
+                **search | tables.nodes,
+                side_least=np.array([] if batch.plausibility is None else [batch.plausibility.least]),
+                examples=space.cells.of(space.rows(self.examples.rows)),
+                relative_gap=self.problem.relative_gap,
+            )
+        except OverflowError as error:
+            raise UnsupportedModelError(
+                "The trees have too many tests of categories and missing values for an exact search. Fit fewer or shallower "
+                "trees (max_depth), or combine rare categories (OneHotEncoder(min_frequency=…))."
+            ) from error
         return Answers(*found)
 
     def _space(self, X: Floats, points: NDArray[np.int64], limits: Limits, plausibility: Plausibility | None) -> SearchSpace:

@@ -50,8 +50,10 @@ def region_leads(model: Model, own: NDArray[np.int32], margin: float) -> RegionL
     if not isinstance(model, TreeEnsemble) or not _is_vote(model):
         return RegionLeads(-little, little)
     half_vote = np.full(len(own), 0.5 / model.divisor)
-    if model.n_outputs > 1:
+    if model.n_outputs > 2:
         return RegionLeads(-half_vote, half_vote)
+    if model.n_outputs == 2:  # ``predict`` returns the first class if both have equally many votes
+        return RegionLeads(np.where(own == 1, -half_vote, half_vote), half_vote)
     n_votes = floor(model.boundary * model.divisor) + 1
     while n_votes / model.divisor > model.boundary:
         n_votes -= 1

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from fcca import _core
 from fcca.cells import Cells
 from fcca.counterfactuals._forest import Forest
-from fcca.exceptions import UnsupportedModelError
 
 Floats = NDArray[np.float64]
 
@@ -78,7 +77,8 @@ class AdditiveTables:
 class EnsembleTables:
     """Trees whose nodes test cells instead of values.
 
-    A node sends the cells up to its ``cut`` to the left.
+    A node sends the cells up to its ``cut`` to the left. A node that tests a set of categories or a missing value lists
+    instead whether each cell of its feature goes to the left, in ``left_cells`` from ``first_left`` on.
     """
 
     cells: Cells
@@ -89,13 +89,12 @@ class EnsembleTables:
     right: NDArray[np.int32]
     values: Floats  # (nodes, outputs)
     base: Floats
+    first_left: NDArray[np.int64] | None = None  # -1 for nodes with a cut; None if all nodes have one
+    left_cells: NDArray[np.uint8] | None = None
 
     @classmethod
     def from_trees(cls, forest: Forest, cells: Cells) -> EnsembleTables:
-        """Convert the tests of a forest to tests of cells.
-
-        The core replaces a node that tests a set of categories or a missing value by nodes that compare with one cut each.
-        """
+        """Convert the tests of a forest to tests of cells."""
         cut = np.full(len(forest.feature), -1, dtype=np.int32)
         inner = np.flatnonzero((forest.feature >= 0) & np.isfinite(forest.threshold))
         feature = forest.feature[inner]
@@ -104,26 +103,16 @@ class EnsembleTables:
         cut[everything] = np.diff(cells.first_cut)[forest.feature[everything]]
         has_missing = np.zeros(cells.n_features, dtype=bool) if cells.has_missing is None else cells.has_missing
         with_sets = [*forest.sets, *np.flatnonzero((forest.feature >= 0) & has_missing[forest.feature]).tolist()]
+        same = (forest.roots, forest.feature, cut, forest.left, forest.right, forest.values, forest.base)
         if not with_sets:
-            return cls(cells, forest.roots, forest.feature, cut, forest.left, forest.right, forest.values, forest.base)
+            return cls(cells, *same)
         sets = [forest.left_cells(node, cells).astype(np.uint8) for node in with_sets]
         first_left = np.full(len(forest.feature), -1, dtype=np.int64)
         first_left[with_sets] = np.concatenate([[0], np.cumsum([len(goes_left) for goes_left in sets])])[:-1]
-        try:
-            roots, node_feature, node_cut, left, right, source = _core.order_trees(
-                forest.roots,
-                forest.feature,
-                cut,
-                forest.left,
-                forest.right,
-                first_left,
-                np.concatenate(sets),
-                cells.n_cells(),
-            )
-        except OverflowError as error:
-            raise UnsupportedModelError(
-                f"The trees have too many tests of categories and missing values for an exact search ({len(with_sets):,} of "
-                f"{len(forest.feature):,} nodes). Fit fewer or shallower trees (max_depth), or combine rare categories "
-                "(OneHotEncoder(min_frequency=…))."
-            ) from error
-        return cls(cells, roots, node_feature, node_cut, left, right, forest.values[source], forest.base)
+        return cls(cells, *same, first_left, np.concatenate(sets))
+
+    @property
+    def nodes(self) -> dict[str, Any]:
+        """The arrays of the nodes, as arguments of the core."""
+        names = ("roots", "feature", "cut", "left", "right", "values", "first_left", "left_cells")
+        return {name: getattr(self, name) for name in names}

@@ -38,12 +38,12 @@ from fcca.models import check_supported, is_linear
 from fcca.selection import OptimalSelection, most_frequent
 from fcca.tables import HANDLINGS, Columns, PowerOfTwoScaler, routed_metadata, special_by_column
 from fcca.thresholds import ThresholdTable
-from fcca.utils import progress_shown, step
+from fcca.utils import CallbackSupportMixin, progress_shown, reported_to_callbacks, step, with_callbacks
 
 Floats = NDArray[np.float64]
 
 
-class FCCADiscretizer(CrossingQueries, PartialFitTransformer):
+class FCCADiscretizer(CallbackSupportMixin, CrossingQueries, PartialFitTransformer):
     """Turn a table into the few binary columns behind a classifier's decisions.
 
     First, the classifier (black box) is fitted, unless a fitted one is given. The counterfactual of a row is the cheapest
@@ -136,7 +136,7 @@ class FCCADiscretizer(CrossingQueries, PartialFitTransformer):
         as ``"loky"`` or ``"dask"``, it is the number of processes. The result does not depend on ``n_jobs``.
     verbose : int, default=None
         None shows a progress bar in a terminal or a notebook, if the work takes more than two seconds. 0 shows nothing. 1
-        always shows the progress on standard error.
+        always shows the progress on standard error. ``set_callbacks`` reports it to the callbacks of scikit-learn 1.9.
     selection : OptimalSelection, default=None
         Chooses, among the thresholds that ``Q`` and ``max_thresholds`` keep, those with the smallest inconsistency on the
         training rows. None keeps all of these thresholds. See also :meth:`set_selection`.
@@ -291,6 +291,7 @@ class FCCADiscretizer(CrossingQueries, PartialFitTransformer):
         self.selection = selection
         self.handle_unknown = handle_unknown
 
+    @with_callbacks
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **metadata: Any) -> Self:
         """Fit the classifier, compute the counterfactuals and collect the thresholds.
 
@@ -312,7 +313,7 @@ class FCCADiscretizer(CrossingQueries, PartialFitTransformer):
         """
         self.check_parameters()
         _raise_for_params(metadata, self, "fit")
-        with progress_shown(self.verbose, stops_early=True):
+        with progress_shown(self.verbose, stops_early=True), reported_to_callbacks(self, X, y):
             return self._fit(X, y, sample_weight, metadata)
 
     def _fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, metadata: Mapping[str, Any]) -> Self:

@@ -2,6 +2,7 @@
 
 from fcca.utils._decimals import decimal_in_gap, plain, shortest_decimal
 from fcca.utils._file_access import AtomicOutputs, as_path, atomic_outputs, regular_content
+from fcca.utils._fit_callbacks import CallbackSupportMixin, reported_to_callbacks, with_callbacks
 from fcca.utils._html import bar, html_table, number, paragraph
 from fcca.utils._json_documents import (
     FIT_TO,
@@ -18,6 +19,7 @@ from fcca.utils._numbers import is_number, is_whole, whole_number
 from fcca.utils._progress import (
     PlainDisplay,
     TerminalDisplay,
+    open_display,
     progress_bar,
     progress_shown,
     shown_on,
@@ -34,6 +36,7 @@ __all__ = [
     "LARGEST_WHOLE",
     "SELECTION_FIT_TO",
     "AtomicOutputs",
+    "CallbackSupportMixin",
     "DocumentReader",
     "PlainDisplay",
     "TerminalDisplay",
@@ -51,6 +54,7 @@ __all__ = [
     "lazy_names",
     "limits_in_words",
     "number",
+    "open_display",
     "paragraph",
     "parsed",
     "plain",
@@ -59,6 +63,7 @@ __all__ = [
     "progress_shown",
     "proof_in_words",
     "regular_content",
+    "reported_to_callbacks",
     "share_proof_in_words",
     "shortest_decimal",
     "shown_on",
@@ -68,5 +73,6 @@ __all__ = [
     "stopping_early",
     "type_in_words",
     "whole_number",
+    "with_callbacks",
     "without_repetition",
 ]

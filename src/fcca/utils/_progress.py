@@ -48,6 +48,11 @@ class _Silence:
         return nullcontext()
 
 
+def open_display() -> ProgressDisplay | None:
+    """Return the display on which jobs are shown; None if there is none."""
+    return _display.get()
+
+
 @contextmanager
 def shown_on(display: ProgressDisplay) -> Iterator[None]:
     """Show all jobs that run inside a ``with`` block on the given display."""
@@ -65,7 +70,10 @@ def stop_search() -> bool:
     only once: a second Ctrl-C ends all work.
     """
     left = _searches_to_stop.get()
-    if not left or not isinstance(_display.get(), TerminalDisplay):
+    display: Any = _display.get()
+    while hasattr(display, "shown_on"):
+        display = display.shown_on  # a display that passes the jobs on
+    if not left or not isinstance(display, TerminalDisplay):
         return False
     left.pop()
     return True
