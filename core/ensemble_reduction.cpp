@@ -1,7 +1,6 @@
 #include "ensemble_reduction.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <stdexcept>
 
 namespace fcca {
@@ -13,8 +12,8 @@ constexpr std::size_t most_nodes = 2'000'000;  // half a gigabyte, including the
 
 void Reduction::build(const Task& whole, double limit) {
   whole_ = &whole, limit_ = limit;
-  const bool limits_moves = whole.rules != nullptr && whole.rules->max_changes() > 0;
-  most_moves_ = limits_moves ? whole.rules->max_changes() : std::numeric_limits<std::int32_t>::max();
+  limits_moves_ = whole.rules != nullptr && whole.rules->max_changes() > 0;
+  most_moves_ = limits_moves_ ? whole.rules->max_changes() : 0;
   const std::size_t R = whole.n_rivals;
   task.n_rivals = R, task.rules = whole.rules;
   task.needed = whole.needed, task.slack = whole.slack, task.small_cost = whole.small_cost, task.uneven = whole.uneven;
@@ -73,15 +72,24 @@ double Reduction::least_cost(std::size_t j, std::int32_t low, std::int32_t high)
 bool Reduction::enter(std::int32_t node, std::int32_t j, std::int32_t low, std::int32_t high, double rest, std::int32_t other_moves) {
   if (low > high) return false;
   const double cost = rest + least_cost(j, low, high);
-  const std::int32_t n_moves = other_moves + moves(j, low, high);
-  if (!(cost < limit_) || n_moves > most_moves_) return false;
+  if (!(cost < limit_)) return false;
+  const std::int32_t n_moves = limits_moves_ ? other_moves + moves(j, low, high) : 0;
+  if (n_moves > most_moves_) return false;
   low_[j] = low, high_[j] = high;
   const CellTrees& trees = whole_->ensemble->trees;
   while (trees.feature[node] >= 0) {  // down to the next test that divides the box
     const std::int32_t feature = trees.feature[node];
-    const CellTrees::Division division = trees.divide(node, low_[feature], high_[feature]);
-    if (division.end < high_[feature]) break;
-    node = division.first;
+    if (trees.has_set(node)) {
+      const CellTrees::Division division = trees.divide(node, low_[feature], high_[feature]);
+      if (division.end < high_[feature]) break;
+      node = division.first;
+    } else if (high_[feature] <= trees.cut[node]) {
+      node = trees.left[node];
+    } else if (low_[feature] > trees.cut[node]) {
+      node = trees.right[node];
+    } else {
+      break;
+    }
   }
   visits_.push_back({node, cost, n_moves});
   return true;
@@ -103,12 +111,12 @@ std::int32_t Reduction::contract(std::int32_t root) {
     if (visit.stage == 0) {
       visit.stage = 1, visit.low = low_[j], visit.high = high_[j];
       visit.rest = visit.cost - least_cost(j, visit.low, visit.high);
-      visit.other_moves = visit.moves - moves(j, visit.low, visit.high);
+      visit.other_moves = limits_moves_ ? visit.moves - moves(j, visit.low, visit.high) : 0;
+      visit.division = trees.divide(node, visit.low, visit.high);
       result = -1;
-      const CellTrees::Division division = trees.divide(node, visit.low, visit.high);
-      if (enter(division.first, j, visit.low, division.end, visit.rest, visit.other_moves)) continue;
+      if (enter(visit.division.first, j, visit.low, visit.division.end, visit.rest, visit.other_moves)) continue;
     }
-    const CellTrees::Division division = trees.divide(node, visit.low, visit.high);
+    const CellTrees::Division division = visit.division;
     if (visit.stage == 1) {
       visit.stage = 2, visit.left = result;
       result = -1;

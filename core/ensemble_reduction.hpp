@@ -1,8 +1,7 @@
 // The part of an ensemble that matters for one point and one limit on the cost.
 //
 // A leaf whose cheapest point costs the limit or more is in no cheaper change, so it is dropped. So is a leaf in which more features move
-// than a rule allows. A test is dropped if all leaves on one
-// of its sides are dropped, or if both sides have the same leads. Cells that no remaining test separates are merged. A merged cell costs
+// than a rule allows. A test is dropped if all leaves on one of its sides are dropped, or if both sides have the same leads. Cells that no remaining test separates are merged. A merged cell costs
 // what its cheapest cell costs. Every change that is cheaper than the limit has the same leads in the reduced ensemble and in the whole
 // one, up to rounding. Other changes may have other leads. All tests of the reduced ensemble have a cut. A set of cells that consists of
 // several runs becomes several tests, and what is left of its sides is repeated.
@@ -21,7 +20,8 @@ namespace fcca {
 
 class Reduction {
  public:
-  // Throws std::overflow_error if sets of cells make the reduced ensemble too large. The rules between features refer to the cells of the whole ensemble. If there are such rules, cells are not merged.
+  // The rules between features refer to the cells of the whole ensemble. If there are such rules, cells are not merged. Throws
+  // std::overflow_error if sets of cells make the reduced ensemble too large.
   void build(const Task& whole, double limit);
 
   // The reduced problem. Its trees are those whose leads can still differ, and their values are leads.
@@ -37,6 +37,7 @@ class Reduction {
     std::int32_t moves;           // features that move in all points of the box
     std::int32_t stage = 0;       // 0: new, 1: after the left side, 2: after both sides
     std::int32_t low = 0, high = 0;  // cells of its feature in the box
+    CellTrees::Division division{};  // of these cells
     double rest = 0;              // least cost of the other features in the box
     std::int32_t other_moves = 0; // moves of the other features
     std::int32_t left = -1;       // the reduced left side; -1 if nothing is left of it
@@ -54,6 +55,7 @@ class Reduction {
 
   const Task* whole_ = nullptr;
   double limit_ = 0;
+  bool limits_moves_ = false;
   std::int32_t most_moves_ = 0;
   std::vector<RangeMinimum> uneven_costs_;        // by feature with uneven costs
   std::vector<std::int32_t> box_low_, box_high_;  // by feature: the cells that cost less than the limit
