@@ -84,6 +84,21 @@ def test_rows_may_have_other_numbers():
     assert verify(one.document, X, y, one.model, sample=1).failed == ("data",)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equal_rows_may_be_exchanged_in_a_sample(weighted):
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(rng.integers(0, 3, (300, 3)).astype(float), columns=["a", "b", "c"])
+    y, weight = np.where(X.sum(axis=1) > 3, "yes", "no"), rng.integers(1, 3, 300).astype(float) if weighted else None
+    one = fitted((X, y), rf(10, 3), max_rows=60, weight=weight)
+    order = rng.permutation(300)
+    weight = None if weight is None else weight[order]
+    estimator = one.classifier.discretizer_.estimator_
+    document = certificate(one.classifier, X, y, one.weight)
+    result = verify(document, X.iloc[order], y[order], estimator, sample_weight=weight, rows=order)
+    assert len(one.classifier.discretizer_.counterfactuals_) < 300
+    check_accepted(result)
+
+
 def test_the_model_may_be_another_object_with_the_same_predictions():
     from sklearn.base import clone
 

@@ -268,7 +268,7 @@ def test_linear_models_and_rules_between_columns_are_refused():
 
 def test_likely_special_values_are_noted():
     X, y = people()
-    with pytest.warns(SpecialValuesWarning, match=r"special_values=\{-9, -8\}"):
+    with pytest.warns(SpecialValuesWarning, match=r": -9, -8 in 1 column \(.*special_values=\{-9, -8\}"):
         fitted(X, y, special_values=None)
     with warnings.catch_warnings():
         warnings.simplefilter("error", SpecialValuesWarning)

@@ -21,6 +21,7 @@ MISSPELT = {
     "scale": (["distill", "CSV", "--scale", "hight=3"], "Did you mean 'height'"),
     "special": (["distill", "CSV", "--special", "hight=-9"], "Did you mean 'height'"),
     "class weight": (["distill", "CSV", "--class-weight", "yess=3"], "Did you mean 'yes'?"),
+    "favourable": (["scorecard", "CSV", "--favourable", "Yes"], "not a class of 'label'. Did you mean 'yes'?"),
     "file": (["distill", "FOLDER/tables.csv"], "Did you mean 'table.csv'?"),
 }
 
@@ -30,7 +31,7 @@ def test_the_similar_name_is_suggested(csv, tmp_path, what):
     words, suggestion = MISSPELT[what]
     (tmp_path / "table.csv").write_bytes(csv.read_bytes())
     given = [word.replace("FOLDER", str(tmp_path)) if word != "CSV" else csv for word in words]
-    result = run(*given, *(["--out", tmp_path / "out"] if words[0] == "distill" else []), columns=400)
+    result = run(*given, *(["--out", tmp_path / "out"] if words[0] in ("distill", "scorecard") else []), columns=400)
     assert result.exit_code == 2
     assert result.stdout == ""
     assert suggestion in " ".join(result.stderr.split())

@@ -121,6 +121,25 @@ def test_the_order_of_the_table_does_not_matter():
         assert drawn(X, classes, n) == drawn(X[shuffled], classes[shuffled], n)
 
 
+def test_the_drawn_rows_of_another_order_of_the_table_are_found_among_equal_rows():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        n = int(rng.integers(2, 60))
+        X, classes = rng.choice([0.0, 1.0, np.nan], (n, 2)), rng.integers(0, 2, n).astype(np.int32)
+        weight = rng.integers(1, 4, n).astype(float) if rng.random() < 0.7 else None
+        at = rng.permutation(n)
+        first = RowOrder.of(X, classes, weight)
+        other = RowOrder.of(X[at], classes[at], None if weight is None else weight[at])
+        size = int(rng.integers(1, first.n_units + 1))
+        drawn = first.rows(size)
+        found = other.exchanged(X[at], classes[at], np.isin(at, drawn))
+        assert np.sort(at[found.rows(size)]).tolist() == drawn.tolist()
+        assert np.bincount(at[found.row], minlength=n).tolist() == np.bincount(first.row, minlength=n).tolist()
+        smaller = [(order.rows(size // 2), columns) for order, columns in ((first, X), (found, X[at]))]
+        a, b = (columns[rows][np.lexsort(columns[rows].T)] for rows, columns in smaller)
+        np.testing.assert_array_equal(a, b)
+
+
 def test_a_row_of_weight_2_is_drawn_like_two_rows():
     X, classes = rows_and_classes()
     weight = np.random.default_rng(3).integers(1, 4, len(X))

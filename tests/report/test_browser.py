@@ -2,12 +2,14 @@
 
 import re
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from fcca import report
+from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier, report
 
 from .browser import PHONE, said_path
-from .fitted import first_level, levels_of
+from .fitted import first_level, levels_of, stumps
 
 
 def described(data, index, key="q"):
@@ -348,6 +350,26 @@ def test_a_tree_that_does_not_fit_is_laid_out_otherwise(opened, mixed):
         assert all(fits)
     assert shapes[360] == "outline"
     assert shapes[1280] in ("top-down", "left-right")
+
+
+def test_counts_and_shares_of_narrow_cards_do_not_overlap(opened, tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(20_000, 4)).round(2), columns=["income", "debt", "duration", "payments"])
+    y = np.where(rng.random(20_000) < 1 / (1 + np.exp(-0.8 * X.sum(axis=1))), "refused", "approved")
+    tree = OptimalTreeClassifier(max_depth=4, max_leaf_nodes=8)
+    classifier = FCCAClassifier(FCCADiscretizer(stumps(), Q=0.5), tree).fit(X, y)
+    reader, shapes = opened(report.write(classifier, tmp_path / "large.html", Q=[0.5], n_thresholds=False)), set()
+    for width in (1280, 1120, 1060, 1000, 980, 960, 940, 920, 600, 360):
+        reader.page.set_viewport_size({"width": width, "height": 800})
+        reader.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        picture = reader.page.locator("[data-test=tree] svg.tree")
+        shapes.add(picture.get_attribute("class").split()[1])
+        gaps = picture.locator(".card").evaluate_all(
+            "cards => cards.map(card => [...card.querySelectorAll('text:not(.name)')].map(t => t.getBBox()))"
+            ".map(([count, share]) => share.x - count.x - count.width)"
+        )
+        assert min(gaps) > 2, width
+    assert "left-right" in shapes
 
 
 def test_the_window_may_change_its_width(opened, cancer):

@@ -7,6 +7,7 @@ from scipy.special import expit
 
 from fcca import FCCAScorecard, MidpointDiscretizer
 from fcca.exceptions import InvalidInputError
+from fcca.scorecard._columns import ScorecardColumn
 from fcca.scorecard._logistic import Coefficients
 from fcca.scorecard._terms import Terms
 from fcca.tables import Columns
@@ -82,6 +83,18 @@ def test_weight_of_evidence_and_information_value():
     assert mine["count"] == held.sum()
     assert mine["WoE"] == pytest.approx(np.log(max(good, 0.5 / (~event).sum()) / bad))
     assert mine["IV"] == pytest.approx((good - (held & event).sum() / event.sum()) * mine["WoE"])
+
+
+def test_the_sign_of_the_evidence_is_right_in_bins_without_a_row_of_a_class():
+    rng = np.random.default_rng(0)
+    for _ in range(500):
+        weight = rng.integers(0, 30, (8, 2)) * (rng.random((8, 2)) < 0.6)
+        weight[0], weight[1:, 1] = (50, 3), weight[1:, 1] // rng.integers(1, 20)
+        column = ScorecardColumn(0, tuple(range(6)), (), (), np.zeros(8), weight.astype(float))
+        total = weight.sum(axis=0).astype(float)
+        more = weight[:, 0] * total[1] - weight[:, 1] * total[0]  # of the first class than in the whole table
+        np.testing.assert_array_equal(np.sign(column.woe(total).round(12)), np.sign(more))
+        assert (column.information_value(total) >= 0).all()
 
 
 def test_the_mean_prediction_is_the_event_rate():

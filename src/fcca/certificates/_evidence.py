@@ -206,12 +206,16 @@ class Evidence:
 
     @cached_property
     def order(self) -> RowOrder | None:
-        """The random order in which rows are searched; None if the weights do not allow one."""
+        """The random order in which rows are searched; None if the weights do not allow one.
+
+        Of equal rows, those that are stated to be searched come first.
+        """
         points = np.flatnonzero(self.should_be_searched)
         if len(points) == 0:
             return None
-        classes = self.engine.class_index(self.predictions[points])
-        return RowOrder.of(self.table[points], classes, self.weight[points])
+        X, classes = self.table[points], self.engine.class_index(self.predictions[points])
+        order = RowOrder.of(X, classes, self.weight[points])
+        return order and order.exchanged(X, classes, np.isin(self.numbers[points], self.points.row))
 
     @cached_property
     def expected(self) -> Longs:

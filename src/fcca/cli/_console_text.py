@@ -56,10 +56,9 @@ def add_numbers(table: Table, *names: str) -> None:
 
 
 def written_to(paths: Sequence[Path]) -> list[Text]:
-    """Return a line ``Written to …`` for each written file, after an empty line."""
-    return [
-        line for path in paths for line in (Text(), Text("Written to ", style="bold").append(printable(path), "not bold"))
-    ]
+    """Return an empty line, and a line ``Written to …`` for each written file."""
+    lines = [Text("Written to ", style="bold").append(printable(path), "not bold") for path in paths]
+    return [Text(), *lines] if lines else []
 
 
 def classes_in_words(class_counts: dict[Any, int]) -> str:

@@ -150,7 +150,7 @@ def tree_or_model_from_file(path: Path, *, trusted: bool) -> Any:
     """
     found = predictor_from_file(path, trusted=trusted)
     if isinstance(found, SCORECARDS):
-        raise InvalidInputError(f"{path} holds a {type(found).__name__}. Expected a tree or {MODEL_FILES}.")
+        raise InvalidInputError(f"{path} holds a {type(found).__name__}. Expected a tree or a fitted model: {MODEL_FILES}.")
     return found
 
 
@@ -163,7 +163,9 @@ def predictor_from_file(path: Path, *, trusted: bool) -> Any:
         return model_from_file(path, trusted=trusted)
     found = load(path, trusted=trusted)
     if not isinstance(found, (*SMALL_TREES, *SCORECARDS)):
-        raise InvalidInputError(f"{path} holds a {type(found).__name__}. Expected a tree, a scorecard or {MODEL_FILES}.")
+        raise InvalidInputError(
+            f"{path} holds a {type(found).__name__}. Expected a tree, a scorecard or a fitted model: {MODEL_FILES}."
+        )
     if isinstance(found, SMALL_TREES):
         read_model(found)
     return found

@@ -22,7 +22,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from fcca.cli._black_box import check_range, training_table
 from fcca.cli._checks import check_special_columns, special_values_of
-from fcca.cli._column_types import ColumnOptions, listed
+from fcca.cli._column_types import ColumnOptions
 from fcca.cli._command import Result
 from fcca.cli._console_text import (
     add_numbers,
@@ -45,7 +45,7 @@ from fcca.export import scorecard_to_json, scorecard_to_python, scorecard_to_sql
 from fcca.quality import Figures, figures_of
 from fcca.scorecard import FCCAScorecard
 from fcca.tables import Columns
-from fcca.utils import AtomicOutputs, plain, step
+from fcca.utils import AtomicOutputs, close_to, plain, step
 
 Labels = NDArray[np.generic]
 
@@ -186,7 +186,8 @@ def _favourable(given: str | None, classes: Sequence[Any], label: str) -> Any:
     for one in classes:
         if str(one) == given:
             return one
-    raise InvalidInputError(f"--favourable is {given!r}, but the classes of {label!r} are {listed(classes)}.")
+    texts = map(str, classes)
+    raise InvalidInputError(f"--favourable is {given!r}, which is not a class of {label!r}. {close_to(given, texts)}")
 
 
 def _figures(

@@ -27,7 +27,7 @@ from fcca.cli._black_box import training_table
 from fcca.cli._class_names import ClassNames
 from fcca.cli._column_types import as_known, listed
 from fcca.cli._command import Result
-from fcca.cli._console_text import number, panel, percent, plain_table, printable, seconds, status_counts
+from fcca.cli._console_text import number, panel, plain_table, printable, seconds, status_counts
 from fcca.cli._models import described, model_from_file
 from fcca.cli._notes import collected_notes
 from fcca.cli._read_table import Dataset, bundled_data, read_data
@@ -64,7 +64,7 @@ class VerifyResult(Result):
             ("Black box", f"{printable(self.settings.model)}: {printable(self.model)}"),
             ("Counterfactuals", status_counts(stated.statuses)),
             ("Thresholds", f"{number(len(stated.kept))} kept of {number(len(stated.found))} found"),
-            ("Tree", f"objective {percent(proof.objective, 2)}, {proof_text}"),
+            ("Tree", f"cost {proof.objective:.4g}, {proof_text}"),
             ("Time", seconds(self.seconds)),
         ]
         table = plain_table()

@@ -64,7 +64,7 @@ class RowOrder:
                 return None
         if copies.sum() > max(MOST_UNITS, len(X)):
             return None
-        by_value = np.lexsort((*X.T[::-1], classes))
+        by_value = np.lexsort((copies, *X.T[::-1], classes))
         row = np.repeat(by_value, copies[by_value])
         _, stratum, sizes = np.unique(classes[row], return_inverse=True, return_counts=True)
         # Raw bits, because numpy may change how its generators compute permutations from them.
@@ -73,6 +73,26 @@ class RowOrder:
         # The unit of rank r in a class of size m is in the samples of more than r * n_units / m units.
         drawn = np.argsort(rank * (len(row) / sizes[stratum[shuffled]]), kind="stable")
         return cls(row[shuffled[drawn]], sizes.astype(np.int64), unit)
+
+    def exchanged(self, X: Floats, classes: NDArray[np.int32], drawn: NDArray[np.bool_]) -> RowOrder:
+        """Exchange equal rows, so that among these the rows in ``drawn`` come first.
+
+        The order of equal rows depends on the order of the table, and one sample of them is as random as another. Rows
+        are equal if their values, their class and their number of units are.
+
+        Parameters
+        ----------
+        X, classes : as in :meth:`of`
+        drawn : ndarray of shape (n_rows,)
+        """
+        n = len(X)
+        copies, first = np.bincount(self.row, minlength=n), np.full(n, len(self.row))
+        np.minimum.at(first, self.row, np.arange(len(self.row)))
+        keys = (*X.T[::-1], classes, copies)
+        now, wanted = np.lexsort((first, *keys)), np.lexsort((first, ~drawn, *keys))
+        instead = np.empty(n, dtype=np.int64)
+        instead[now] = wanted
+        return RowOrder(instead[self.row], self.sizes, self.weight)
 
     @property
     def n_units(self) -> int:

@@ -103,9 +103,12 @@ class ScorecardColumn:
         """Compute the weight of evidence of each bin, for classes with the training weights ``total``.
 
         It is the log-odds of the first class in the bin minus its log-odds in the whole table. In a bin without a row of a
-        class, half a row of this class is assumed. A bin without training rows has 0.
+        class, half a row of this class is assumed. If less than one row is expected there, it is half of that. So the sign
+        is right even if the class is rare. A bin without training rows has 0.
         """
-        weight = np.where(self.weight > 0, self.weight, HALF_A_ROW)
+        expected = np.outer(self.weight.sum(axis=1), total / total.sum())
+        assumed = np.where(expected > 0, np.minimum(1.0, expected), 1.0) * HALF_A_ROW
+        weight = np.where(self.weight > 0, self.weight, assumed)
         found = np.log(weight[:, 0] / total[0]) - np.log(weight[:, 1] / total[1])
         return np.where(self.in_training, found, 0.0)
 

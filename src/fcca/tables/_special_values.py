@@ -131,7 +131,8 @@ def likely_in_words(likely: Special, names: Sequence[str]) -> str:
     """Return a sentence about values that look like special values, by column."""
     values = ", ".join(plain(value) for value in np.unique(np.concatenate(list(likely.values()))).tolist())
     shown = ", ".join(names[j] for j in list(likely)[:3]) + (", …" if len(likely) > 3 else "")
+    columns = "1 column" if len(likely) == 1 else f"{len(likely)} columns"
     return (
-        f"{len(likely)} column(s) have values that look like special values, not like numbers ({values}): {shown}. To treat "
-        f"them as categories, set special_values={{{values}}} (--special={values.replace(' ', '')} on the command line)."
+        f"Values that look like special values, not like numbers: {values} in {columns} ({shown}). To treat them as "
+        f"categories, set special_values={{{values}}} (--special={values.replace(' ', '')} on the command line)."
     )

@@ -7,6 +7,11 @@ fcca.tree = (() => {
   const pen = document.createElement("canvas").getContext("2d");
   const FAMILY = getComputedStyle(document.body).fontFamily;
 
+  function widthOf(text) {
+    pen.font = `12px ${FAMILY}`;
+    return pen.measureText(text).width;
+  }
+
   // Shorten a text to a width. A condition keeps its end, the threshold; the column name is shortened.
   function cut(text, width, font, kept = "") {
     pen.font = `${font} ${FAMILY}`;
@@ -87,16 +92,15 @@ fcca.tree = (() => {
     group.append(svg("rect", { class: "body", x: box.x, y: box.y, width: box.w, height: box.h, rx: leaf ? 14 : 6 }));
     if (leaf) group.append(...patch(code, x, box.y + 12, 12));
     lines.forEach((line, i) => group.append(svg("text", { class: "name", x: leaf ? x + 17 : x, y: box.y + 23 + LINE * i }, line)));
-    pen.font = `12px ${FAMILY}`;
-    const isTight = leaf && pen.measureText(`${rows} ${few ? "few rows" : part}`).width > inside - 6;
-    group.append(svg("text", { x, y: y + 18 }, isTight ? rows.replace(/\u00a0rows?$/, "") : rows));
-    const room = inside - pen.measureText(rows).width - 24;
-    // The most frequent class, by colour and, if there is room, by name.
-    const most = leaf ? (few ? "few rows" : part) : cut(`“${data.classes[code]}” ${part}`, room, "12px", `” ${part}`);
-    const shown = leaf || (most.endsWith(part) && !most.startsWith("“…")) ? most : part;
+    // The count, as long as there is room beside the share. The most frequent class, by colour and, if there is room, by name.
+    const mark = few ? "few rows" : part, all = number(tree.rows[node]);
+    const forms = leaf ? [rows, rows.replace(/\u00a0rows?$/, ""), counted(tree.rows[node], "row"), all] : [rows, all];
+    const space = inside - widthOf(mark) - (leaf ? 6 : 19), count = forms.find((form) => widthOf(form) <= space) || all;
+    group.append(svg("text", { x, y: y + 18 }, count));
+    const most = leaf ? mark : cut(`“${data.classes[code]}” ${part}`, inside - widthOf(count) - 24, "12px", `” ${part}`);
+    const shown = leaf || (most.endsWith(part) && !/^“.{0,2}…/u.test(most)) ? most : part;
     group.append(svg("text", { class: few ? "few" : null, x: end, y: y + 18, "text-anchor": "end" }, shown));
-    pen.font = `12px ${FAMILY}`;
-    if (!leaf) group.append(...patch(code, end - pen.measureText(shown).width - 13, y + 9, 9));
+    if (!leaf) group.append(...patch(code, end - widthOf(shown) - 13, y + 9, 9));
     group.append(...bar(weight, x, y + 26, inside, 9));
     if (onPath) group.append(svg("circle", { class: "stop", cx: box.x + box.w - 4, cy: box.y + 4, r: 6 }));
     return group;
