@@ -19,18 +19,22 @@ struct CellTrees {
   struct Division {
     std::int32_t end, first, rest;
   };
+  // with_sets: false if no node has a set.
+  template <bool with_sets = true>
   Division divide(std::int32_t node, std::int32_t low, std::int32_t high) const {
-    if (!has_set(node)) return low > cut[node] ? Division{high, right[node], -1} : Division{std::min(high, cut[node]), left[node], right[node]};
+    if (!with_sets || !has_set(node)) return low > cut[node] ? Division{high, right[node], -1} : Division{std::min(high, cut[node]), left[node], right[node]};
     const std::uint8_t* goes_left = left_cells + first_left[node];
     std::int32_t end = low;
     while (end < high && goes_left[end + 1] == goes_left[low]) ++end;
     return {end, goes_left[low] != 0 ? left[node] : right[node], node};
   }
+  template <bool with_sets = true>
   std::int32_t child_at(std::int32_t node, std::int32_t cell) const {
-    const bool goes_left = has_set(node) ? left_cells[first_left[node] + cell] != 0 : cell <= cut[node];
+    const bool goes_left = with_sets && has_set(node) ? left_cells[first_left[node] + cell] != 0 : cell <= cut[node];
     return goes_left ? left[node] : right[node];
   }
-  bool has_set(std::int32_t node) const { return first_left != nullptr && first_left[node] >= 0; }
+  bool has_sets() const { return first_left != nullptr; }
+  bool has_set(std::int32_t node) const { return has_sets() && first_left[node] >= 0; }
 
   std::size_t n_trees;
   const std::int64_t* roots;
@@ -55,8 +59,8 @@ struct Ensemble {
   // The leaf of a tree that the cells (one per feature) end in.
   std::int32_t leaf_at(std::size_t tree, const std::int32_t* cell) const {
     std::int32_t node = static_cast<std::int32_t>(trees.roots[tree]);
-    if (trees.first_left == nullptr) {
-      while (trees.feature[node] >= 0) node = cell[trees.feature[node]] <= trees.cut[node] ? trees.left[node] : trees.right[node];
+    if (!trees.has_sets()) {
+      while (trees.feature[node] >= 0) node = trees.child_at<false>(node, cell[trees.feature[node]]);
     } else {
       while (trees.feature[node] >= 0) node = trees.child_at(node, cell[trees.feature[node]]);
     }

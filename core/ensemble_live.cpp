@@ -88,9 +88,9 @@ void Bound::list_leaves(const Live& parent, std::size_t position, Live& live) {
         distance += extra_distance(s);
         if (limits_moves_) n_moves += moves(s);
       }
-      possible = !is_excluded(least) && distance < budget_ && n_moves <= moves_left_;
+      possible = !is_excluded(least) && distance < budget_;
     }
-    if (possible) leaf_cost_[live.leaves.size()] = cost, live.leaves.push_back(leaf);
+    if (possible && n_moves <= moves_left_) leaf_cost_[live.leaves.size()] = cost, live.leaves.push_back(leaf);
     else slot_runs_.resize(begin_run);
   }
 }

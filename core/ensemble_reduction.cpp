@@ -12,6 +12,7 @@ constexpr std::size_t most_nodes = 2'000'000;  // half a gigabyte, including the
 
 void Reduction::build(const Task& whole, double limit) {
   whole_ = &whole, limit_ = limit;
+  most_nodes_ = std::max(most_nodes, whole.ensemble->trees.n_nodes);
   limits_moves_ = whole.rules != nullptr && whole.rules->max_changes() > 0;
   most_moves_ = limits_moves_ ? whole.rules->max_changes() : 0;
   const std::size_t R = whole.n_rivals;
@@ -91,7 +92,7 @@ bool Reduction::enter(std::int32_t node, std::int32_t j, std::int32_t low, std::
       break;
     }
   }
-  visits_.push_back({node, cost, n_moves});
+  visits_.emplace_back(node, cost, n_moves);
   return true;
 }
 
@@ -131,8 +132,7 @@ std::int32_t Reduction::contract(std::int32_t root) {
 }
 
 std::int32_t Reduction::add_leaf(std::int32_t node) {
-  const CellTrees& trees = whole_->ensemble->trees;
-  if (feature_.size() >= std::max(most_nodes, trees.n_nodes)) throw std::overflow_error("too many nodes");
+  if (feature_.size() >= most_nodes_) throw std::overflow_error("too many nodes");
   feature_.push_back(-1), cut_.push_back(0), left_.push_back(-1), right_.push_back(-1);
   const double* value = whole_->ensemble->value_of(node);
   for (const Lead& lead : whole_->lead) value_.push_back(lead.of(value));

@@ -36,11 +36,14 @@ class Reduction {
     double cost;                  // least cost of the box
     std::int32_t moves;           // features that move in all points of the box
     std::int32_t stage = 0;       // 0: new, 1: after the left side, 2: after both sides
-    std::int32_t low = 0, high = 0;  // cells of its feature in the box
-    CellTrees::Division division{};  // of these cells
-    double rest = 0;              // least cost of the other features in the box
-    std::int32_t other_moves = 0; // moves of the other features
-    std::int32_t left = -1;       // the reduced left side; -1 if nothing is left of it
+    // From stage 1 on:
+    std::int32_t low, high;          // cells of its feature in the box
+    CellTrees::Division division;    // of these cells
+    double rest;                     // least cost of the other features in the box
+    std::int32_t other_moves;        // moves of the other features
+    std::int32_t left;               // from stage 2 on: the reduced left side; -1 if nothing is left of it
+
+    Visit(std::int32_t node, double cost, std::int32_t moves) : node(node), cost(cost), moves(moves) {}
   };
 
   void clip_box();
@@ -55,6 +58,7 @@ class Reduction {
 
   const Task* whole_ = nullptr;
   double limit_ = 0;
+  std::size_t most_nodes_ = 0;
   bool limits_moves_ = false;
   std::int32_t most_moves_ = 0;
   std::vector<RangeMinimum> uneven_costs_;        // by feature with uneven costs

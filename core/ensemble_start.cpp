@@ -34,22 +34,28 @@ void Task::add_leads(const std::int32_t* cells, double* sums) const {
 
 // Lists how the sums of leads change if one of the wanted features moves alone.
 void Start::list_changes(const Task& task, const std::int32_t* cells) {
+  if (task.ensemble->trees.has_sets()) list_changes_in<true>(task, cells);
+  else list_changes_in<false>(task, cells);
+}
+
+template <bool with_sets>
+void Start::list_changes_in(const Task& task, const std::int32_t* cells) {
   const Ensemble& e = *task.ensemble;
   changes_.resize(e.cells.n_features), amounts_.clear();
   for (auto& changes : changes_) changes.clear();
   low_ = task.low, high_ = task.high;
   for (std::size_t tree = 0; tree < e.trees.n_trees; ++tree) {
-    const double* present = e.value_of(list_branches(task, tree, cells));
+    const double* present = e.value_of(list_branches<with_sets>(task, tree, cells));
     while (!branches_.empty()) {
       auto [node, j, low, high] = branches_.back();
       branches_.pop_back();
       while (e.trees.feature[node] >= 0) {
         const std::int32_t feature = e.trees.feature[node];
         if (feature != j) {
-          node = e.trees.child_at(node, cells[feature]);
+          node = e.trees.child_at<with_sets>(node, cells[feature]);
           continue;
         }
-        const CellTrees::Division division = e.trees.divide(node, low, high);
+        const CellTrees::Division division = e.trees.divide<with_sets>(node, low, high);
         if (division.end < high) branches_.push_back({division.rest, j, division.end + 1, high}), high = division.end;
         node = division.first;
       }
@@ -76,16 +82,17 @@ bool Start::add_amounts(const Task& task, const double* value, const double* pre
 }
 
 // Lists the branches that leave a tree's path where a wanted feature alone sends the point to the other side. Returns the leaf of the path.
+template <bool with_sets>
 std::int32_t Start::list_branches(const Task& task, std::size_t tree, const std::int32_t* cells) {
   const CellTrees& trees = task.ensemble->trees;
   std::int32_t node = static_cast<std::int32_t>(trees.roots[tree]);
   while (trees.feature[node] >= 0) {
     const std::int32_t j = trees.feature[node];
     if (wanted_[j] == 0) {
-      node = trees.child_at(node, cells[j]);
+      node = trees.child_at<with_sets>(node, cells[j]);
       continue;
     }
-    const auto [end, first, rest] = trees.divide(node, low_[j], high_[j]);
+    const auto [end, first, rest] = trees.divide<with_sets>(node, low_[j], high_[j]);
     if (cells[j] <= end) {
       if (end < high_[j]) branches_.push_back({rest, j, end + 1, high_[j]}), high_[j] = end;
       node = first;

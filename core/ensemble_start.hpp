@@ -86,6 +86,9 @@ class Start {
   };
 
   void list_changes(const Task& task, const std::int32_t* cells);
+  template <bool with_sets>
+  void list_changes_in(const Task& task, const std::int32_t* cells);
+  template <bool with_sets>
   std::int32_t list_branches(const Task& task, std::size_t tree, const std::int32_t* cells);
   bool add_amounts(const Task& task, const double* value, const double* present);
   template <class Visit>
