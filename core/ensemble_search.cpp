@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "other_classes.hpp"
 
@@ -128,6 +129,17 @@ double EnsembleSearch::improve(Incumbent& incumbent, const Stop& stop) {
   stop_ = &stop, stopped_ = false, open_bound_ = infinity;
   start_.run(task_, task_.own, Start::Measure::capped_gain, stop, best_);
   if (!best_.found()) begin_from_examples(best_);
+  try {
+    search_reduced();
+  } catch (const std::overflow_error&) {  // this search needs too much memory, so it ends like one that is out of time
+    stopped_ = true, open_bound_ = 0;
+  }
+  if (best_.found()) incumbent = best_;
+  return stopped_ ? open_bound_ : infinity;
+}
+
+// Proves that no change is cheaper than best_, or replaces best_ by a cheaper one until that is proven.
+void EnsembleSearch::search_reduced() {
   if (best_.cost > 0) {
     reduce();
     start_on_reduced(reduction_.task.own, Start::Measure::squared_gain);
@@ -139,8 +151,6 @@ double EnsembleSearch::improve(Incumbent& incumbent, const Stop& stop) {
     branch_and_bound();
     if (!restart_) break;
   }
-  if (best_.found()) incumbent = best_;
-  return stopped_ ? open_bound_ : infinity;
 }
 
 void EnsembleSearch::choose_unit() {

@@ -50,6 +50,7 @@ class EnsembleSearch {
   Outcome outcome_of(const Query& query, const Incumbent& incumbent, std::int32_t target, double open_bound) const;
   // Searches for a change that is cheaper than the incumbent. Returns a lower bound on everything left unsearched; infinite if nothing
   // was left.
+  void search_reduced();
   double improve(Incumbent& incumbent, const Stop& stop);
   void begin_from_examples(Incumbent& incumbent);
   // Reduces the ensemble to what can be part of a change that is cheaper than the incumbent.

@@ -29,7 +29,7 @@ from fcca.constraints import (
     holds,
 )
 from fcca.counterfactuals import _explainer
-from fcca.exceptions import InvalidInputError, UnknownValuesWarning, UnsupportedModelError, UnverifiedCounterfactualWarning
+from fcca.exceptions import InvalidInputError, UnknownValuesWarning, UnverifiedCounterfactualWarning
 from real_data import imported
 
 
@@ -320,15 +320,3 @@ def test_deep_forests_of_many_categories_are_searched():
         others = [X.iloc[[i]].assign(**{c: str(v)}) for c in X.columns for v in range(20)]
         flips = (forest.predict(pd.concat(others)) == found.target[i]).any()
         assert flips == ((changed.iloc[i] != X.iloc[i].to_numpy()).sum() == 1)
-
-
-def test_a_search_among_too_many_categories_raises_an_error(monkeypatch):
-    def overflow(**_):
-        raise OverflowError("too many nodes")
-
-    X, y = switches()
-    model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(X, y)
-    explainer = CounterfactualExplainer(model, X)
-    monkeypatch.setattr("fcca._core.solve_ensemble", overflow)
-    with pytest.raises(UnsupportedModelError, match="too many tests of categories and missing values for an exact search"):
-        explainer.explain(X.iloc[:3])

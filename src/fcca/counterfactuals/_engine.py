@@ -459,18 +459,12 @@ class CounterfactualEngine:
             search["points"] = np.arange(len(batch))
         if isinstance(tables, AdditiveTables):
             return Answers(*_core.solve_additive(**search))
-        try:
-            found = _core.solve_ensemble(
-                **search | tables.nodes,
-                side_least=np.array([] if batch.plausibility is None else [batch.plausibility.least]),
-                examples=space.cells.of(space.rows(self.examples.rows)),
-                relative_gap=self.problem.relative_gap,
-            )
-        except OverflowError as error:
-            raise UnsupportedModelError(
-                "The trees have too many tests of categories and missing values for an exact search. Fit fewer or shallower "
-                "trees (max_depth), or combine rare categories (OneHotEncoder(min_frequency=…))."
-            ) from error
+        found = _core.solve_ensemble(
+            **search | tables.nodes,
+            side_least=np.array([] if batch.plausibility is None else [batch.plausibility.least]),
+            examples=space.cells.of(space.rows(self.examples.rows)),
+            relative_gap=self.problem.relative_gap,
+        )
         return Answers(*found)
 
     def _space(self, X: Floats, points: NDArray[np.int64], limits: Limits, plausibility: Plausibility | None) -> SearchSpace:
