@@ -14,7 +14,6 @@
 #include "../core/ensemble_search.hpp"
 #include "../core/fixed_charge.hpp"
 #include "../core/optimal_tree.hpp"
-#include "../core/ordered_trees.hpp"
 #include "../core/selection_search.hpp"
 #include "../core/tree_scores.hpp"
 #include "instructions_inputs.hpp"
@@ -258,24 +257,6 @@ Work find_cells(Shape shape, std::size_t n_cuts) {
   return work;
 }
 
-// Trees that test sets of cells, about every second cell to the left.
-Work order_trees(Shape shape, Growth growth) {
-  const Table table = make_table(shape.n_rows, shape.n_features, 2, 12);
-  const Grown grown(table, growth, 13);
-  const Cells cells = grown.cells.view();
-  Random random(14);
-  std::vector<std::int64_t> first_left, n_cells;
-  std::vector<std::uint8_t> left_cells;
-  for (std::size_t j = 0; j < table.n_features; ++j) n_cells.push_back(cells.n_cuts(j) + 1);
-  for (const std::int32_t j : grown.feature) {
-    first_left.push_back(j < 0 ? -1 : static_cast<std::int64_t>(left_cells.size()));
-    for (std::int64_t cell = 0; j >= 0 && cell < n_cells[j]; ++cell) left_cells.push_back(random.below(2) == 1);
-  }
-  const CellTrees trees = grown.trees();
-  const SetTrees sets{trees.n_trees, trees.roots, trees.feature, trees.cut, trees.left, trees.right, first_left.data(), left_cells.data()};
-  return count([&] { return Work{0, static_cast<double>(ordered(sets, table.n_features, n_cells.data()).source.size())}; });
-}
-
 template <class Number>
 Work score_trees(Shape shape, Growth growth) {
   const Table table = make_table(shape.n_rows, shape.n_features, shape.n_classes, 15);
@@ -344,7 +325,6 @@ const std::vector<Kernel>& kernels() {
       {"greedy thresholds", [] { return greedy_thresholds({2000, 12, 2, 0}, 16, 12); }},
       {"widen cells", [] { return widen({6000, 12, 2, 0}, 24); }},
       {"find cells", [] { return find_cells({6000, 12, 2, 0}, 24); }},
-      {"order trees", [] { return order_trees({300, 8, 2, 0}, {60, 3}); }},
       {"score trees, single precision", [] { return score_trees<float>({1500, 10, 2, 0}, {60, 3}); }},
       {"score trees, double precision", [] { return score_trees<double>({1000, 10, 3, 0}, {30, 3}); }},
       {"score additive", [] { return score_additive({5000, 12, 2, 0}, {40, 1}); }},

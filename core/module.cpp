@@ -16,7 +16,6 @@
 #include "ensemble_search.hpp"
 #include "fixed_charge.hpp"
 #include "optimal_tree.hpp"
-#include "ordered_trees.hpp"
 #include "parallel.hpp"
 #include "raw_tree.hpp"
 #include "selection_search.hpp"
@@ -146,24 +145,6 @@ void score_additive(Matrix rows, const CellArrays& cells, Matrix values, Doubles
   for (std::size_t i = 0; i < rows.shape(0); ++i) {
     model.score(rows.data() + i * rows.shape(1), out.data() + i * base.shape(0));
   }
-}
-
-auto order_trees(Longs roots, Ints feature, Ints cut, Ints left, Ints right, Longs first_left, FlatBytes left_cells, Longs n_cells) {
-  const std::size_t n_nodes = feature.shape(0);
-  require(cut.shape(0) == n_nodes && first_left.shape(0) == n_nodes, "the nodes' arrays disagree");
-  require_nodes(roots, feature, left, right, n_cells.shape(0));
-  require_all(n_cells, [](std::int64_t n) { return n > 0 && n <= std::numeric_limits<std::int32_t>::max(); }, "a number of cells is out of range");
-  for (std::size_t node = 0; node < n_nodes; ++node) {
-    if (feature(node) < 0 || first_left(node) < 0) continue;
-    require(first_left(node) <= static_cast<std::int64_t>(left_cells.shape(0)) - n_cells(feature(node)), "the cells of a node are out of range");
-  }
-  const SetTrees trees{roots.shape(0), roots.data(), feature.data(), cut.data(), left.data(), right.data(), first_left.data(), left_cells.data()};
-  OrderedTrees made = [&] {
-    nb::gil_scoped_release no_gil;
-    return ordered(trees, n_cells.shape(0), n_cells.data());
-  }();
-  return std::make_tuple(to_numpy(std::move(made.roots)), to_numpy(std::move(made.feature)), to_numpy(std::move(made.cut)),
-                         to_numpy(std::move(made.left)), to_numpy(std::move(made.right)), to_numpy(std::move(made.source)));
 }
 
 template <class Number>
@@ -413,8 +394,6 @@ NB_MODULE(_core, m) {
         nb::arg("right"), nb::arg("values"), nb::arg("base"), nb::arg("side_least"), nb::arg("examples"), nb::arg("lambda0"), nb::arg("lambda1"),
         nb::arg("lambda2"), nb::arg("relative_gap"), nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("time_limit_per_row"),
         nb::arg("progress").none(), nb::arg("first_left") = nb::none(), nb::arg("left_cells") = nb::none());
-  m.def("order_trees", &fcca::order_trees, nb::arg("roots"), nb::arg("feature"), nb::arg("cut"), nb::arg("left"), nb::arg("right"),
-        nb::arg("first_left"), nb::arg("left_cells"), nb::arg("n_cells"));
   m.def("solve_tree", &fcca::solve_tree, nb::arg("table"), nb::arg("label").none(), nb::arg("weight"), nb::arg("count").none(),
         nb::arg("n_classes"), nb::arg("criterion"), nb::arg("penalty"), nb::arg("max_depth"), nb::arg("max_leaves").none(),
         nb::arg("min_weight"), nb::arg("min_rows"), nb::arg("max_nodes").none(), nb::arg("time_limit"), nb::arg("units") = 1.0);

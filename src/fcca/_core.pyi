@@ -124,16 +124,6 @@ def solve_ensemble(
     first_left: _Longs | None = None,
     left_cells: _Bytes | None = None,
 ) -> _Found: ...
-def order_trees(
-    roots: _Longs,
-    feature: _Ints,
-    cut: _Ints,
-    left: _Ints,
-    right: _Ints,
-    first_left: _Longs,
-    left_cells: _Bytes,
-    n_cells: _Longs,
-) -> tuple[_Longs, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
 def solve_tree(
     table: NDArray[np.uint8],
     label: _Ints | None,

@@ -28,12 +28,6 @@ def check_call(name: str, arguments: Arguments) -> None:
         seen = ~np.isnan(arguments["smallest"])
         assert np.array_equal(seen, ~np.isnan(arguments["largest"]))
         assert (arguments["smallest"][seen] <= arguments["largest"][seen]).all()
-    elif name == "order_trees":
-        roots, feature, _, left, right, _ = result
-        inner = feature >= 0
-        assert len(roots) == len(arguments["roots"])
-        assert set(feature) <= set(arguments["feature"])
-        assert sorted([*roots, *left[inner], *right[inner]]) == list(range(len(feature)))
     elif name == "solve_tree":
         _check_tree(arguments, *result)
     elif name == "solve_raw_tree":

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fcca import _core
 
@@ -205,6 +206,7 @@ def solve_ensemble(random: Random) -> Arguments:
     grown = trees(random, int(random.integers(1, 6)), int(random.integers(0, 4)), m, K + n_side)
     n_cuts = np.diff(cell["first_cut"])
     cut = random.integers(-1, n_cuts[np.maximum(grown["feature"], 0)] + 2).astype(np.int32)
+    sets = sets_of_cells(random, grown["feature"], n_cuts + 1) if random.random() < 0.5 else {}
     return {
         **questions(random, X, max(2, K)),
         "cells": cell,
@@ -219,29 +221,19 @@ def solve_ensemble(random: Random) -> Arguments:
         "side_least": np.full(n_side, -0.5),
         "examples": random.integers(0, n_cuts + 1, (4, m)).astype(np.int32),
         "relative_gap": float(random.choice([0.0, 0.0, 0.05, 0.5])),
+        **sets,
     }
 
 
-def order_trees(random: Random) -> Arguments:
-    m = int(random.integers(1, 5))
-    grown = trees(random, int(random.integers(1, 5)), int(random.integers(0, 4)), m, 1)
-    n_cells = random.integers(1, 6, m).astype(np.int64)
-    first_left = np.full(len(grown["feature"]), -1, dtype=np.int64)
+def sets_of_cells(random: Random, feature: NDArray[np.int32], n_cells: NDArray[np.int64]) -> Arguments:
+    """Let about half of the inner nodes send a random set of cells to the left."""
+    first_left = np.full(len(feature), -1, dtype=np.int64)
     left_cells: list[int] = []
-    for node, j in enumerate(grown["feature"]):
+    for node, j in enumerate(feature):
         if j >= 0 and random.random() < 0.5:
             first_left[node] = len(left_cells)
             left_cells.extend(random.integers(0, 2, n_cells[j]).tolist())
-    return {
-        "roots": grown["roots"],
-        "feature": grown["feature"],
-        "cut": random.integers(-1, 6, len(grown["feature"])).astype(np.int32),
-        "left": grown["left"],
-        "right": grown["right"],
-        "first_left": first_left,
-        "left_cells": np.array(left_cells, dtype=np.uint8),
-        "n_cells": n_cells,
-    }
+    return {"first_left": first_left, "left_cells": np.array(left_cells, dtype=np.uint8)}
 
 
 def solve_tree(random: Random) -> Arguments:
@@ -363,7 +355,6 @@ DRAWS: Mapping[str, Callable[[Random], Arguments]] = {
         solve_additive,
         solve_linear,
         solve_ensemble,
-        order_trees,
         solve_tree,
         solve_raw_tree,
         select_thresholds,

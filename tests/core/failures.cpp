@@ -20,7 +20,6 @@
 #include "../../core/ensemble_search.hpp"
 #include "../../core/fixed_charge.hpp"
 #include "../../core/optimal_tree.hpp"
-#include "../../core/ordered_trees.hpp"
 #include "../../core/selection_search.hpp"
 
 namespace {
@@ -168,21 +167,6 @@ double selection(std::size_t n_classes) {
   return static_cast<double>(SelectionSearch(rows, rules, stop).run(nothing_decided(rules), 4, rows.total, 1000).best.cost);
 }
 
-double sets() {
-  const Table table = make_table(60, 3, 2, 12);
-  const Grown grown(table, {6, 3}, 13);
-  std::vector<std::int64_t> first_left, n_cells;
-  std::vector<std::uint8_t> left_cells;
-  for (std::size_t j = 0; j < 3; ++j) n_cells.push_back(grown.cells.view().n_cuts(j) + 1);
-  for (const std::int32_t j : grown.feature) {
-    first_left.push_back(j < 0 ? -1 : static_cast<std::int64_t>(left_cells.size()));
-    for (std::int64_t cell = 0; j >= 0 && cell < n_cells[j]; ++cell) left_cells.push_back(cell % 2);
-  }
-  const CellTrees trees = grown.trees();
-  const SetTrees with_sets{trees.n_trees, trees.roots, trees.feature, trees.cut, trees.left, trees.right, first_left.data(), left_cells.data()};
-  return static_cast<double>(ordered(with_sets, 3, n_cells.data()).source.size());
-}
-
 // Lets one allocation after the other fail, at most so many, evenly spread over all.
 void without_memory(const char* name, const std::function<double()>& search, long most_trials) {
   allocations_left = never - 1;
@@ -292,6 +276,5 @@ int main(int argc, char** argv) {
   without_memory("tree, log loss, weights", [] { return tree(3, 3, 0.5, Criterion::log_loss, 5); }, most);
   without_memory("selection", [] { return selection(2); }, most);
   without_memory("selection, three classes", [] { return selection(3); }, most);
-  without_memory("order trees", [] { return sets(); }, most);
   return 0;
 }

@@ -138,8 +138,6 @@ def test_nothing_to_do_is_done():
     assert (cost, bound, optimal) == (1.0, 1.0, True)  # one leaf
     passed = np.zeros((0, 0), dtype=np.int32)
     assert len(_core.greedy_thresholds(passed=passed, **empty, chain_size=none, count=np.zeros(0), n_thresholds=0)) == 0
-    nodes = (np.zeros(0, dtype=np.int64), none, none, none, none, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint8))
-    assert [len(array) for array in _core.order_trees(*nodes, np.zeros(0, dtype=np.int64))] == [0] * 6
 
 
 def test_weights_too_small_to_be_multiplied_up_are_counted_as_nothing():

@@ -133,19 +133,6 @@ def _of(name):
             "relative_gap": 0.0,
         }
         return {**asked, "cells": cell, "limits": rules, **nodes, "cut": cut, **tables}
-    if name == "order_trees":
-        n_nodes = len(nodes["feature"])
-        n_cells = np.full(m, 3, dtype=np.int64)
-        inner = nodes["feature"] >= 0
-        first_left = np.where(inner, 3 * (np.cumsum(inner) - 1), -1).astype(np.int64)
-        left_cells = random.integers(0, 2, 3 * int(inner.sum())).astype(np.uint8)
-        return {
-            **nodes,
-            "cut": np.zeros(n_nodes, dtype=np.int32),
-            "first_left": first_left,
-            "left_cells": left_cells,
-            "n_cells": n_cells,
-        }
     if name == "score_trees":
         n_nodes = len(nodes["feature"])
         return {
@@ -294,14 +281,6 @@ CASES = [
     ("solve_ensemble", "limits.if_feature", _put(0, -1), "the feature of a rule is out of range"),
     ("solve_ensemble", "limits.then_feature", _put(0, 4), "the feature of a rule is out of range"),
     ("solve_ensemble", "limits.then_rises", _without_last, "implications disagree"),
-    ("order_trees", "cut", _without_last, "the nodes' arrays disagree"),
-    ("order_trees", "right", _put(0, 99), "a child is out of range"),
-    ("order_trees", "right", _put(0, 0), "a node has two parents"),
-    ("order_trees", "feature", _put(0, 4), "the feature of a node is out of range"),
-    ("order_trees", "n_cells", _put(0, 0), "a number of cells is out of range"),
-    ("order_trees", "n_cells", _put(slice(None), 2**40), "a number of cells is out of range"),
-    ("order_trees", "first_left", _put(0, 2**62), "the cells of a node are out of range"),
-    ("order_trees", "left_cells", _without_last, "the cells of a node are out of range"),
     ("score_trees", "threshold", _without_last, "the nodes' arrays disagree"),
     ("score_trees", "left", _put(0, 99), "a child is out of range"),
     ("score_trees", "left", _put(0, 0), "a node has two parents"),
@@ -445,46 +424,3 @@ def test_more_conditions_than_16_bits_number_are_refused_by_the_optimal_selectio
             max_nodes=10,
             time_limit=1.0,
         )
-
-
-def _comb(depth):
-    """A tree whose every node sends one more cell to a leaf and has the next node below it; arguments of order_trees."""
-    inner = np.arange(0, 2 * depth, 2)
-    feature = np.full(2 * depth + 1, -1, dtype=np.int32)
-    left, right, cut = feature.copy(), feature.copy(), np.zeros_like(feature)
-    feature[inner], left[inner], right[inner], cut[inner] = 0, inner + 1, inner + 2, np.arange(depth)
-    return {
-        "roots": np.zeros(1, dtype=np.int64),
-        "feature": feature,
-        "cut": cut,
-        "left": left,
-        "right": right,
-        "first_left": np.full(len(feature), -1, dtype=np.int64),
-        "left_cells": np.zeros(0, dtype=np.uint8),
-        "n_cells": np.array([depth + 1], dtype=np.int64),
-    }
-
-
-def test_deep_trees_are_rewritten():
-    tree = _comb(20_000)
-    made = _core.order_trees(**tree)
-    expected = (tree["roots"], tree["feature"], np.where(tree["feature"] < 0, -1, tree["cut"]), tree["left"], tree["right"])
-    for array, same in zip(made, (*expected, np.arange(len(tree["feature"]))), strict=True):
-        np.testing.assert_array_equal(array, same)
-
-
-def test_trees_deeper_than_a_stack_are_refused():
-    with pytest.raises(OverflowError, match="too deep"):
-        _core.order_trees(**_comb(300_000))
-
-
-def test_trees_of_too_many_nodes_are_refused():
-    tree = _comb(1000)
-    many = {**tree, "roots": np.arange(1, dtype=np.int64)}
-    n = 1100  # trees of 2001 nodes each
-    offsets = np.repeat(np.arange(n, dtype=np.int32) * len(tree["feature"]), len(tree["feature"]))
-    many |= {key: np.tile(tree[key], n) for key in ("feature", "cut", "left", "right", "first_left")}
-    many["left"], many["right"] = many["left"] + offsets, many["right"] + offsets
-    many["roots"] = np.arange(n, dtype=np.int64) * len(tree["feature"])
-    with pytest.raises(OverflowError, match="too many nodes"):
-        _core.order_trees(**many)
