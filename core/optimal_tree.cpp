@@ -50,11 +50,13 @@ TreeRows<W> tree_rows(const DistinctRows& rows, const LeafCost& cost) {
     out.most.push_back(net ? most - least : cost.most_of(w));
     out.least.push_back(net ? 0 : cost.least_of(w));
     out.id.push_back(static_cast<std::int32_t>(out.n_rows++));
-    for (const auto& chain : chains) {
+    for (std::size_t c = 0; c < chains.size(); ++c) {
       std::int32_t passed = 0;
-      while (passed < static_cast<std::int32_t>(chain.size()) && rows.has(r, chain[passed])) ++passed;
+      while (passed < static_cast<std::int32_t>(chains[c].size()) && rows.has(r, chains[c][passed])) ++passed;
       out.passed.push_back(passed);
+      if (passed > 0) out.add_run(out.first_column[c], out.first_column[c] + passed - 1);
     }
+    out.end_row();
   }
   return out;
 }

@@ -78,22 +78,17 @@ void PairTable<W>::reset(const TreeRows<W>& rows, bool is_half) {
 template <class W>
 template <bool is_added>
 void PairTable<W>::add_or_remove(const TreeRows<W>& rows, std::size_t row) {
-  const std::int32_t* passed = rows.passed.data() + row * rows.n_chains;
   places_.clear(), lengths_.clear();
-  for (std::size_t c = 0; c < rows.n_chains; ++c) {
-    if (passed[c] <= 0) continue;
-    const std::size_t last = rows.first_column[c] + passed[c] - 1;
+  rows.for_each_run(row, [&](std::size_t, std::size_t last) {
     places_.push_back(last * stride_);
     if (is_half_) lengths_.push_back(length_of(last));
-  }
+  });
   for (std::size_t k = 0; k < n_planes_; ++k) {
     const W there = rows.planes[row * n_planes_ + k], weight = is_added ? there : static_cast<W>(-there);
     sum_[k] = static_cast<W>(sum_[k] + weight);
     if (weight == 0) continue;
     std::fill(row_.begin(), row_.end(), W(0));
-    for (std::size_t c = 0; c < rows.n_chains; ++c) {
-      std::fill_n(row_.begin() + rows.first_column[c], passed[c], weight);
-    }
+    rows.for_each_run(row, [&](std::size_t first, std::size_t last) { std::fill(row_.begin() + first, row_.begin() + last + 1, weight); });
     kernels::add(single_.data() + k * stride_, row_.data(), stride_);
     W* plane = pair_.data() + k * n_columns_ * stride_;
     if (is_half_) kernels::add_parts(plane, places_.data(), lengths_.data(), places_.size(), row_.data());

@@ -185,9 +185,23 @@ typename TreeSearch<W>::Solutions TreeSearch<W>::search(const TreeRows<W>& rows,
   if (depth > 2 && std::any_of(best.begin(), best.end(), betterable)) {
     if (depth == 3 && cost_.is_plain_error()) sweep(rows, total, costs, best, is_root);
     else if (depth == 3) sweep_by_bounds(rows, total, costs, leaf_cost(sums), best, is_root, side);
+    else if (depth == 4 && may_use_quarters(rows)) solve_depth_four(rows, best, is_root);
     else branch(rows, costs, depth, best, is_root);
   }
   return best;
+}
+
+// Depth 4 for the plain error of two classes.
+template <class W>
+void TreeSearch<W>::solve_depth_four(const TreeRows<W>& rows, Solutions& best, bool is_root) {
+  DepthFour<W> search(rows, penalty_, tolerance_);
+  const auto tree = search.solve(best[0].cost, [this] { enter_node(); }, [&](const typename DepthFour<W>::Tree& found, double bound) {
+    if (!is_root) return;
+    if (found.split >= 0) root_best_ = {found.cost, rows.column[found.split], found.depth};
+    root_bound_ = std::max(root_bound_, bound);
+  });
+  if (tree.split >= 0) best[0] = {tree.cost, rows.column[tree.split], tree.depth};
+  else if (best[0].split == none) best[0].cost = std::max(best[0].cost, search.bound());
 }
 
 // Stores a tree in every slot that allows its number of leaves, if it is cheaper than the tree there.
@@ -218,9 +232,9 @@ void TreeSearch<W>::solve_depth_one(const TreeRows<W>& rows, const WeightSums& a
   for (std::size_t a = 0; a < rows.n_rows; ++a) {
     for (std::size_t k = 0; k < rows.n_planes; ++k) {
       const double weight = rows.planes[a * rows.n_planes + k];
-      for (std::size_t c = 0; c < rows.n_chains; ++c) {
-        for (std::int32_t t = 0; t < rows.passed[a * rows.n_chains + c]; ++t) in[(rows.first_column[c] + t) * rows.n_planes + k] += weight;
-      }
+      rows.for_each_run(a, [&](std::size_t first, std::size_t last) {
+        for (std::size_t i = first; i <= last; ++i) in[i * rows.n_planes + k] += weight;
+      });
     }
   }
   WeightSums right(rows.n_planes), left(rows.n_planes);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "depth_four.hpp"
 #include "leaf_budget.hpp"
 #include "leaf_cost.hpp"
 #include "pair_table.hpp"
@@ -80,6 +81,10 @@ class TreeSearch {
   bool is_open(const SplitBounds<W>& bounds, std::int32_t split, const Solutions& best) const;
   bool solve_quarters(const TreeRows<W>& rows, SideTable<W>& table, SplitBounds<W>& bounds, std::int32_t split, Side side, Solutions& best);
   void branch(const TreeRows<W>& rows, const std::vector<double>& costs, std::int32_t depth, Solutions& best, bool is_root);
+  void solve_depth_four(const TreeRows<W>& rows, Solutions& best, bool is_root);
+  bool may_use_quarters(const TreeRows<W>& rows) const {
+    return cost_.is_plain_error() && rows.binary() && !budget_.limited() && DepthFour<W>::fits(rows);
+  }
   NextSplit next_split(const SplitBounds<W>& bounds, const std::vector<char>& done, const std::vector<double>& costs,
                        const Solutions& best, bool is_first) const;
   bool solve_sides(const TreeRows<W>& rows, SplitBounds<W>& bounds, std::int32_t split, std::int32_t depth, Solutions& best,
