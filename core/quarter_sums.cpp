@@ -37,9 +37,9 @@ struct Vector {
   FCCA_INLINE static Vector all(W x) { return {x - typename VectorOf<W>::Type{}}; }
   FCCA_INLINE Vector operator+(const Vector& y) const { return {v + y.v}; }
   FCCA_INLINE Vector operator-(const Vector& y) const { return {v - y.v}; }
-  FCCA_INLINE Vector masked(W mask) const {
-    if constexpr (std::is_integral_v<W>) return {v & all(mask).v};
-    else return {v * all(mask).v};
+  FCCA_INLINE Vector masked(const Vector& mask) const {
+    if constexpr (std::is_integral_v<W>) return {v & mask.v};
+    else return {v * mask.v};
   }
   FCCA_INLINE void raise(const Vector& y) { v = v > y.v ? v : y.v; }
   FCCA_INLINE void lower(const Vector& y) { v = v < y.v ? v : y.v; }
@@ -53,7 +53,7 @@ struct Vector {
   FCCA_INLINE static Vector all(W x) { return made([&](std::size_t) { return x; }); }
   FCCA_INLINE Vector operator+(const Vector& y) const { return made([&](std::size_t t) { return static_cast<W>(v[t] + y.v[t]); }); }
   FCCA_INLINE Vector operator-(const Vector& y) const { return made([&](std::size_t t) { return static_cast<W>(v[t] - y.v[t]); }); }
-  FCCA_INLINE Vector masked(W mask) const { return made([&](std::size_t t) { return mask != 0 ? v[t] : W(0); }); }
+  FCCA_INLINE Vector masked(const Vector& mask) const { return made([&](std::size_t t) { return mask.v[t] != 0 ? v[t] : W(0); }); }
   FCCA_INLINE void raise(const Vector& y) { *this = made([&](std::size_t t) { return std::max(v[t], y.v[t]); }); }
   FCCA_INLINE void lower(const Vector& y) { *this = made([&](std::size_t t) { return std::min(v[t], y.v[t]); }); }
 #endif
@@ -98,9 +98,21 @@ struct LaneGains {
   }
 };
 
+// Every number in all lanes of a vector. (Within a loop, GCC makes such a vector lane by lane.)
+template <class W>
+FCCA_INLINE void widen(const W* __restrict x, std::size_t n, W* __restrict out) {
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t t = 0; t < Vector<W>::n; ++t) out[i * Vector<W>::n + t] = x[i];
+  }
+}
+
+// wide: space for the sums of both sets in every second column.
 template <bool has_less, class W>
-FCCA_INLINE void gains_body(const BlockShape<W>& shape, const W* masks, const TwoSets<W>& sets, BestGains<W>& first, BestGains<W>& second) {
+FCCA_INLINE void gains_body(const BlockShape<W>& shape, const W* masks, const TwoSets<W>& sets, W* wide, BestGains<W>& first,
+                            BestGains<W>& second) {
   using V = Vector<W>;
+  W *wide_first = wide, *wide_second = wide + shape.n_columns * V::n;
+  widen(sets.single_first, shape.n_columns, wide_first), widen(sets.single_second, shape.n_columns, wide_second);
   LaneGains<W> of_first, of_second;
   for (std::size_t block = 0; block < shape.n_blocks; ++block) {
     const std::size_t start = block * shape.n_columns * V::n;
@@ -108,11 +120,11 @@ FCCA_INLINE void gains_body(const BlockShape<W>& shape, const W* masks, const Tw
     V sum = V::all(0);
     for (std::size_t i = shape.n_columns; i-- > 0;) {
       const std::size_t at = start + i * V::n;
-      sum = sum.masked(masks[i]) + V::from(sets.buckets + at);
+      sum = sum.masked(V::from(masks + i * V::n)) + V::from(sets.buckets + at);
       const V a = has_less ? V::from(sets.less_buckets + at) - sum : sum;
       const V c = V::from(sets.both + at) - a;
-      e_first.look_at(a, V::all(sets.single_first[i]) - a);
-      e_second.look_at(c, V::all(sets.single_second[i]) - c);
+      e_first.look_at(a, V::from(wide_first + i * V::n) - a);
+      e_second.look_at(c, V::from(wide_second + i * V::n) - c);
     }
     of_first.raise(e_first, V::from(sets.single_first + block * V::n), sets.all_first);
     of_second.raise(e_second, V::from(sets.single_second + block * V::n), sets.all_second);
@@ -141,7 +153,7 @@ FCCA_INLINE void sum_body(const BlockShape<W>& shape, const W* masks, W* pair) {
     W* start = pair + block * shape.n_columns * V::n;
     V sum = V::all(0);
     for (std::size_t i = shape.n_columns; i-- > 0;) {
-      sum = sum.masked(masks[i]) + V::from(start + i * V::n);
+      sum = sum.masked(V::from(masks + i * V::n)) + V::from(start + i * V::n);
       sum.to(start + i * V::n);
     }
   }
@@ -151,10 +163,10 @@ FCCA_INLINE void sum_body(const BlockShape<W>& shape, const W* masks, W* pair) {
 
 namespace kernels {
 #define FCCA_QUARTER_KERNELS(W)                                                                                                     \
-  static FCCA_CLONES void gains_of(const BlockShape<W>& shape, const W* masks, const TwoSets<W>& sets, BestGains<W>& first,         \
+  static FCCA_CLONES void gains_of(const BlockShape<W>& shape, const W* masks, const TwoSets<W>& sets, W* wide, BestGains<W>& first, \
                                    BestGains<W>& second) {                                                                          \
-    sets.less_buckets != nullptr ? gains_body<true>(shape, masks, sets, first, second)                                              \
-                                 : gains_body<false>(shape, masks, sets, first, second);                                            \
+    sets.less_buckets != nullptr ? gains_body<true>(shape, masks, sets, wide, first, second)                                        \
+                                 : gains_body<false>(shape, masks, sets, wide, first, second);                                      \
   }                                                                                                                                 \
   static FCCA_CLONES void add_row(const W* row, const std::int32_t* last, std::size_t n_last, const BlockShape<W>& shape, W* pair,  \
                                   W* single) {                                                                                      \
@@ -199,8 +211,9 @@ void WeightedRows<W>::add_to(PairSums<W>& sums, std::size_t row) const {
 template <class W>
 std::vector<W> chain_masks(const TreeRows<W>& rows) {
   const W keep = std::is_integral_v<W> ? static_cast<W>(-1) : W(1);
-  std::vector<W> masks(rows.n_columns, keep);
-  for (std::size_t c = 0; c < rows.n_chains; ++c) masks[rows.first_column[c + 1] - 1] = 0;
+  constexpr std::size_t n = Vector<W>::n;
+  std::vector<W> masks(rows.n_columns * n, keep);
+  for (std::size_t c = 0; c < rows.n_chains; ++c) std::fill_n(masks.begin() + (rows.first_column[c + 1] - 1) * n, n, W(0));
   return masks;
 }
 
@@ -211,7 +224,8 @@ void sum_buckets(const BlockShape<W>& shape, const std::vector<W>& masks, PairSu
 
 template <class W>
 void gains_of(const BlockShape<W>& shape, const std::vector<W>& masks, const TwoSets<W>& sets, BestGains<W>& first, BestGains<W>& second) {
-  kernels::gains_of(shape, masks.data(), sets, first, second);
+  std::vector<W> wide(2 * shape.n_columns * Vector<W>::n);
+  kernels::gains_of(shape, masks.data(), sets, wide.data(), first, second);
 }
 
 #define FCCA_QUARTER_SUMS(W)                                                                                             \

@@ -54,7 +54,7 @@ class WeightedRows {
   std::vector<W> expanded_;  // rows × width
 };
 
-// By column: a mask that keeps a number if the next column is in the same chain, and clears it if not.
+// By column: a vector that keeps numbers if the next column is in the same chain, and clears them if not.
 template <class W>
 std::vector<W> chain_masks(const TreeRows<W>& rows);
 

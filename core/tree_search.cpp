@@ -307,8 +307,8 @@ void TreeSearch<W>::sweep(const TreeRows<W>& rows, const PairTable<W>& total, co
   }
 }
 
-// Depth 4 and more: every split has a lower bound for its left and its right side. Solving one split raises the bounds of its
-// neighbours in the chain. The split with the least bound is solved next, so that the least bound, which is the bound of the node, rises
+// Depth 4 and more: every split has a lower bound for its left and its right side. Solving one split raises the bounds of the
+// others. The split with the least bound is solved next, so that the least bound, which is the bound of the node, rises
 // as evenly as possible.
 template <class W>
 void TreeSearch<W>::branch(const TreeRows<W>& rows, const std::vector<double>& costs, std::int32_t depth, Solutions& best, bool is_root) {
@@ -318,16 +318,27 @@ void TreeSearch<W>::branch(const TreeRows<W>& rows, const std::vector<double>& c
   if (depth == 4 && !cost_.is_plain_error() && rows.n_columns <= QuarterBounds<W>::most_columns) {
     quarters.emplace(rows, std::min(shallow_slots(), budget_.n_slots()), cost_.more_rows_cost_more());
   }
+  std::optional<CommonMost<W>> most;
+  if (cost_.more_rows_cost_more() && rows.n_columns <= CommonMost<W>::most_columns) most.emplace(rows);
+  if (cost_.more_rows_cost_more() && is_root) bounds.raise_by_all(shallower_best_.cost);
   std::vector<char> done(rows.n_columns, 0);
   for (bool is_first = true;; is_first = false) {
-    const NextSplit next = next_split(bounds, done, costs, best, is_first);
+    NextSplit next = next_split(bounds, done, costs, best, is_first);
+    if (is_root && is_first && next.split >= 0) next.split = split_of_shallower(rows, next.split);
     if (is_root) root_bound_ = std::max(root_bound_, std::min(next.least_bound, best.back().cost));
     if (next.split < 0) return;
     done[next.split] = 1;
     const bool is_better = !bounds.adopt_twin(next.split) && solve_sides(rows, bounds, next.split, depth, best, quarters ? &*quarters : nullptr);
     if (is_better && is_root) root_best_ = best.back();
-    bounds.spread_from(next.split);
+    most ? bounds.spread_from(next.split, *most) : bounds.spread_from(next.split);
   }
+}
+
+// The first split of the best shallower tree, to find a good tree early; another one if that tree is a leaf.
+template <class W>
+std::int32_t TreeSearch<W>::split_of_shallower(const TreeRows<W>& rows, std::int32_t otherwise) const {
+  const auto found = std::find(rows.column.begin(), rows.column.end(), shallower_best_.split);
+  return found == rows.column.end() ? otherwise : static_cast<std::int32_t>(found - rows.column.begin());
 }
 
 // The split whose bound is furthest below the cost of a best tree; in a tie, the split with the cheapest tree of depth 2. The very first
@@ -439,7 +450,7 @@ TreeResult TreeSearch<W>::run(std::int32_t max_depth) {
     // Shallow trees first: each is the incumbent of the next search. (The search to depth 3 starts from the best of depth 2.)
     for (depth = std::min(max_depth, 3); depth <= max_depth && depth > 0; ++depth) {
       if (best.cost <= (searched + 2) * penalty_ + all.least + tolerance_) break;  // deeper trees have more leaves than that
-      root_best_ = {infinity, none}, root_bound_ = 0;
+      root_best_ = {infinity, none}, root_bound_ = 0, shallower_best_ = depth > 3 ? best : Solution{0, leaf};
       Limits limits(budget_.n_slots(), -infinity);
       limits.back() = best.cost;
       const Solution found = solve(rows_, everything.data(), rows_.n_rows, depth, limits, true).back();

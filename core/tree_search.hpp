@@ -85,6 +85,7 @@ class TreeSearch {
   bool may_use_quarters(const TreeRows<W>& rows) const {
     return cost_.is_plain_error() && rows.binary() && !budget_.limited() && DepthFour<W>::fits(rows);
   }
+  std::int32_t split_of_shallower(const TreeRows<W>& rows, std::int32_t otherwise) const;
   NextSplit next_split(const SplitBounds<W>& bounds, const std::vector<char>& done, const std::vector<double>& costs,
                        const Solutions& best, bool is_first) const;
   bool solve_sides(const TreeRows<W>& rows, SplitBounds<W>& bounds, std::int32_t split, std::int32_t depth, Solutions& best,
@@ -130,6 +131,7 @@ class TreeSearch {
   std::vector<std::uint64_t> row_hash_;
   std::vector<std::unordered_map<std::uint64_t, std::vector<Known>>> known_;  // by depth
   Solution root_best_{0, none};
+  Solution shallower_best_{0, leaf};  // the best tree at the root that is less deep than the current search allows; cost 0 if unknown
   std::int32_t root_depth_ = 0;  // of the current search at the root
   double root_bound_ = 0;
   std::uint64_t nodes_ = 0;
