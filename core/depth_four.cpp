@@ -40,7 +40,7 @@ typename DepthFour<W>::Tree DepthFour<W>::solve(double limit, const std::functio
                                                 const std::function<void(const Tree&, double)>& report) {
   best_ = {limit};
   add_up_rows();
-  solve_depth_three(check);
+  solve_depth_three(check, report);
   set_first_bounds();
   report(best_, bound());
   for (bool is_first = true;; is_first = false) {
@@ -90,7 +90,7 @@ double DepthFour<W>::in_both(const PairSums<W>& sums, Side one, Side two) const 
 }
 
 template <class W>
-void DepthFour<W>::solve_depth_three(const std::function<void()>& check) {
+void DepthFour<W>::solve_depth_three(const std::function<void()>& check, const std::function<void(const Tree&, double)>& report) {
   std::vector<W>& rest = scratch_[0];
   for (std::size_t c = 0; c < rows_.n_chains; ++c) {
     buckets_.reset(shape_);
@@ -108,7 +108,7 @@ void DepthFour<W>::solve_depth_three(const std::function<void()>& check) {
       two_[side_of(i, true)] = cost_of(right, most_of(side_of(i, true)));
       two_[side_of(i, false)] = cost_of(left, most_of(side_of(i, false)));
       three_[i] = two_[side_of(i, true)] + two_[side_of(i, false)];
-      if (three_[i] < best_.cost - tolerance_) best_ = {three_[i], i, 3};
+      if (three_[i] < best_.cost - tolerance_) best_ = {three_[i], i, 3}, report(best_, 0);
     }
   }
 }

@@ -56,7 +56,7 @@ class DepthFour {
   };
 
   void add_up_rows();
-  void solve_depth_three(const std::function<void()>& check);
+  void solve_depth_three(const std::function<void()>& check, const std::function<void(const Tree&, double)>& report);
   void set_first_bounds();
   std::int32_t next_split(bool is_first) const;
   void take_smaller_side(std::size_t split);

@@ -191,7 +191,6 @@ typename TreeSearch<W>::Solutions TreeSearch<W>::search(const TreeRows<W>& rows,
   return best;
 }
 
-// Depth 4 for the plain error of two classes.
 template <class W>
 void TreeSearch<W>::solve_depth_four(const TreeRows<W>& rows, Solutions& best, bool is_root) {
   DepthFour<W> search(rows, penalty_, tolerance_);
@@ -410,18 +409,35 @@ bool TreeSearch<W>::solve_sides(const TreeRows<W>& rows, SplitBounds<W>& bounds,
   return is_better;
 }
 
+// A good tree of depth 5, early: the first split of the best tree of depth 3, with the best trees of depth 4 on both sides. The sides are
+// remembered for the search to depth 5.
+template <class W>
+void TreeSearch<W>::deepen(const std::vector<std::int32_t>& everything, Solution& best) {
+  if (best.split < 0) return;
+  double cost = 0;
+  for (const auto& side : divided(rows_, everything, best.split)) cost += solve(rows_, side.data(), side.size(), 4, {infinity})[0].cost;
+  if (cost < best.cost - tolerance_) best = {cost, best.split, 5};
+}
+
+// The rows on the left and on the right of a split, a column of the caller.
+template <class W>
+std::array<std::vector<std::int32_t>, 2> TreeSearch<W>::divided(const TreeRows<W>& rows, const std::vector<std::int32_t>& chosen,
+                                                                std::int32_t column) const {
+  const auto local = static_cast<std::int32_t>(std::find(rows.column.begin(), rows.column.end(), column) - rows.column.begin());
+  std::size_t chain = 0;
+  while (rows.first_column[chain + 1] <= local) ++chain;
+  std::array<std::vector<std::int32_t>, 2> sides;
+  for (const std::int32_t a : chosen) sides[rows.passes(a, chain, local - rows.first_column[chain] + 1)].push_back(a);
+  return sides;
+}
+
 template <class W>
 std::int32_t TreeSearch<W>::extract(const TreeRows<W>& rows, const std::vector<std::int32_t>& chosen, const Solution& solution,
                                     std::vector<TreeNode>& tree) {
   const std::int32_t at = static_cast<std::int32_t>(tree.size());
   tree.emplace_back();
   if (solution.split < 0) return at;
-  const std::size_t local = std::find(rows.column.begin(), rows.column.end(), solution.split) - rows.column.begin();
-  std::size_t chain = 0;
-  while (rows.first_column[chain + 1] <= static_cast<std::int32_t>(local)) ++chain;
-  const std::int32_t count = static_cast<std::int32_t>(local) - rows.first_column[chain] + 1;
-  std::vector<std::int32_t> sides[2];
-  for (const std::int32_t a : chosen) sides[rows.passes(a, chain, count)].push_back(a);
+  const auto sides = divided(rows, chosen, solution.split);
   std::int32_t children[2];
   for (int side = 0; side < 2; ++side) {
     // The tree of the side is already known if the split was found by branching. It is found quickly if the split came from a pair table.
@@ -446,11 +462,12 @@ TreeResult TreeSearch<W>::run(std::int32_t max_depth) {
   double proven = 0;  // bound for trees of any depth, from the finished searches
   max_depth = static_cast<std::int32_t>(std::min<std::size_t>(max_depth, rows_.n_rows));  // every split separates some rows
   max_depth = static_cast<std::int32_t>(std::min<std::int64_t>(max_depth, budget_.max_leaves() - 1));
+  // Shallow trees first: each is the incumbent of the next. (Depth 3 starts from the best of depth 2, quarters from that of depth 3.)
+  const std::int32_t first_depth = max_depth == 4 && may_use_quarters(rows_) ? 4 : 3;
   try {
-    // Shallow trees first: each is the incumbent of the next search. (The search to depth 3 starts from the best of depth 2.)
-    for (depth = std::min(max_depth, 3); depth <= max_depth && depth > 0; ++depth) {
+    for (depth = std::min(max_depth, first_depth); depth <= max_depth && depth > 0; ++depth) {
       if (best.cost <= (searched + 2) * penalty_ + all.least + tolerance_) break;  // deeper trees have more leaves than that
-      root_best_ = {infinity, none}, root_bound_ = 0, shallower_best_ = depth > 3 ? best : Solution{0, leaf};
+      root_best_ = {infinity, none}, root_bound_ = 0, shallower_best_ = depth > first_depth ? best : Solution{0, leaf};
       Limits limits(budget_.n_slots(), -infinity);
       limits.back() = best.cost;
       const Solution found = solve(rows_, everything.data(), rows_.n_rows, depth, limits, true).back();
@@ -458,6 +475,7 @@ TreeResult TreeSearch<W>::run(std::int32_t max_depth) {
       searched = depth;
       proven = std::min(best.cost, (depth + 2) * penalty_ + all.least);  // deeper trees have at least depth + 2 leaves
       if (root_depth_ < depth) break;  // no deeper tree can be cheaper
+      if (depth == 3 && max_depth > 4 && may_use_quarters(rows_)) deepen(everything, best);
     }
     result.optimal = true;
     result.bound = best.cost;

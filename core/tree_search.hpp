@@ -91,6 +91,8 @@ class TreeSearch {
   bool solve_sides(const TreeRows<W>& rows, SplitBounds<W>& bounds, std::int32_t split, std::int32_t depth, Solutions& best,
                    QuarterBounds<W>* quarters);
   bool set_side_limits(const Solutions& best, const double* own, const double* other, bool is_left, Limits& limits) const;
+  void deepen(const std::vector<std::int32_t>& everything, Solution& best);
+  std::array<std::vector<std::int32_t>, 2> divided(const TreeRows<W>& rows, const std::vector<std::int32_t>& chosen, std::int32_t column) const;
   std::int32_t extract(const TreeRows<W>& rows, const std::vector<std::int32_t>& chosen, const Solution& solution,
                        std::vector<TreeNode>& tree);
   std::int32_t worthwhile_depth(std::int32_t depth, const Solutions& best, double least) const;
