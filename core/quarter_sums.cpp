@@ -133,14 +133,14 @@ FCCA_INLINE void gains_body(const BlockShape<W>& shape, const W* masks, const Tw
 }
 
 template <class W>
-FCCA_INLINE void add_row_body(const W* row, const std::int32_t* last, std::size_t n_last, const BlockShape<W>& shape, W* pair, W* single) {
+FCCA_INLINE void add_row_body(const W* row, const ColumnRun* runs, std::size_t n_runs, const BlockShape<W>& shape, W* pair, W* single) {
   using V = Vector<W>;
   for (std::size_t block = 0; block < shape.n_blocks; ++block) {
     const V weight = V::from(row + block * V::n);
     (V::from(single + block * V::n) + weight).to(single + block * V::n);
     W* start = pair + block * shape.n_columns * V::n;
-    for (std::size_t p = 0; p < n_last; ++p) {
-      W* at = start + static_cast<std::size_t>(last[p]) * V::n;
+    for (std::size_t p = 0; p < n_runs; ++p) {
+      W* at = start + static_cast<std::size_t>(runs[p].last) * V::n;
       (V::from(at) + weight).to(at);
     }
   }
@@ -168,9 +168,9 @@ namespace kernels {
     sets.less_buckets != nullptr ? gains_body<true>(shape, masks, sets, wide, first, second)                                        \
                                  : gains_body<false>(shape, masks, sets, wide, first, second);                                      \
   }                                                                                                                                 \
-  static FCCA_CLONES void add_row(const W* row, const std::int32_t* last, std::size_t n_last, const BlockShape<W>& shape, W* pair,  \
+  static FCCA_CLONES void add_row(const W* row, const ColumnRun* runs, std::size_t n_runs, const BlockShape<W>& shape, W* pair,  \
                                   W* single) {                                                                                      \
-    add_row_body(row, last, n_last, shape, pair, single);                                                                               \
+    add_row_body(row, runs, n_runs, shape, pair, single);                                                                               \
   }                                                                                                                                 \
   static FCCA_CLONES void difference(const W* of, const W* without, std::size_t n, W* out) { subtract_body(out, of, without, n); }    \
   static FCCA_CLONES void sum_buckets(const BlockShape<W>& shape, const W* masks, W* pair) { sum_body(shape, masks, pair); }
@@ -203,7 +203,7 @@ WeightedRows<W>::WeightedRows(const TreeRows<W>& rows, const BlockShape<W>& shap
 
 template <class W>
 void WeightedRows<W>::add_to(PairSums<W>& sums, std::size_t row) const {
-  kernels::add_row(expanded_.data() + row * shape_.width(), rows_.last_of_run.data() + rows_.first_run[row],
+  kernels::add_row(expanded_.data() + row * shape_.width(), rows_.runs.data() + rows_.first_run[row],
                    static_cast<std::size_t>(rows_.first_run[row + 1] - rows_.first_run[row]), shape_, sums.pair.data(), sums.single.data());
   sums.all = static_cast<W>(sums.all + weights_[row]);
 }

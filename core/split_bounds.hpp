@@ -31,7 +31,10 @@ std::vector<std::size_t> chains_by_cost(const TreeRows<W>& rows, const std::vect
 template <class W>
 class CommonMost {
  public:
-  static constexpr std::size_t most_columns = 1024;  // 8 MB
+  static bool is_useful(const TreeRows<W>& rows) {
+    constexpr std::size_t most_columns = 1024;  // 8 MB
+    return 2 * rows.n_chains > rows.n_columns && rows.n_columns <= most_columns;
+  }
 
   explicit CommonMost(const TreeRows<W>& rows) : n_columns_(rows.n_columns), both_(n_columns_ * n_columns_, 0.0) {
     for (std::size_t a = 0; a < rows.n_rows; ++a) {

@@ -10,6 +10,11 @@
 
 namespace fcca {
 
+// The columns of one chain that a row passes: all from the first column of the chain to the last one passed.
+struct ColumnRun {
+  std::int32_t first, last;
+};
+
 // A chain is a list of nested columns (x > t1 ⊇ x > t2 ⊇ …), so a row is described by the number of columns it passes. A column
 // that is nested with no other is a chain of one.
 //
@@ -27,7 +32,7 @@ struct TreeRows {
   std::vector<std::int32_t> passed;        // n_rows × n_chains
   // By row: the columns that it passes, one run per chain in which it passes any. Rows of one-hot columns pass few of many chains.
   std::vector<std::int32_t> first_run{0};  // by row, and one more
-  std::vector<std::int32_t> first_of_run, last_of_run;  // columns
+  std::vector<ColumnRun> runs;
   std::vector<W> planes;                   // n_rows × n_planes
   // By row: the largest and the smallest amount that it can add to the cost of a leaf. For net weights, the largest is the heaviest class
   // weight minus the lightest, which is also its largest gain, and the smallest is 0.
@@ -38,14 +43,12 @@ struct TreeRows {
   double unit() const { return binary() ? 0.5 : 1.0; }
   bool passes(std::size_t row, std::size_t chain, std::int32_t count) const { return passed[row * n_chains + chain] >= count; }
 
-  void add_run(std::size_t first, std::size_t last) {
-    first_of_run.push_back(static_cast<std::int32_t>(first)), last_of_run.push_back(static_cast<std::int32_t>(last));
-  }
-  void end_row() { first_run.push_back(static_cast<std::int32_t>(last_of_run.size())); }
+  void end_row() { first_run.push_back(static_cast<std::int32_t>(runs.size())); }
   // Calls visit(first column, last column) for the runs of a row.
   template <class Visit>
   void for_each_run(std::size_t row, Visit visit) const {
-    for (std::int32_t run = first_run[row]; run < first_run[row + 1]; ++run) visit(first_of_run[run], last_of_run[run]);
+    const ColumnRun* end = runs.data() + first_run[row + 1];
+    for (const ColumnRun* run = runs.data() + first_run[row]; run != end; ++run) visit(run->first, run->last);
   }
 
   // The given rows, with the columns that still separate some of them.
@@ -102,8 +105,10 @@ TreeRows<W> TreeRows<W>::restricted(const std::int32_t* rows, std::size_t n) con
   out.n_rows = n;
   out.n_planes = n_planes;
   std::vector<std::size_t> n_last(n_columns, 0);  // by column: number of rows with a run that ends there
+  std::size_t n_runs = 0;
   for (std::size_t a = 0; a < n; ++a) {
     for_each_run(rows[a], [&](std::int32_t, std::int32_t last) { ++n_last[last]; });
+    n_runs += static_cast<std::size_t>(first_run[rows[a] + 1] - first_run[rows[a]]);
   }
   out.first_column.push_back(0);
   std::vector<std::int32_t> to(n_columns, 0);       // by last column of a run: number of new columns of the chain that the run passes
@@ -125,18 +130,22 @@ TreeRows<W> TreeRows<W>::restricted(const std::int32_t* rows, std::size_t n) con
   out.passed.assign(n * out.n_chains, 0);
   out.planes.resize(n * n_planes);
   out.most.resize(n), out.least.resize(n), out.id.resize(n);
+  out.first_run.reserve(n + 1), out.runs.resize(n_runs);
+  ColumnRun* next = out.runs.data();
   for (std::size_t a = 0; a < n; ++a) {
     const std::size_t r = rows[a];
+    std::int32_t* passed_here = out.passed.data() + a * out.n_chains;
     for_each_run(r, [&](std::int32_t first, std::int32_t last) {
       if (to[last] <= 0) return;
-      const std::int32_t chain = new_chain[first];
-      out.passed[a * out.n_chains + chain] = to[last];
-      out.add_run(out.first_column[chain], out.first_column[chain] + to[last] - 1);
+      const std::int32_t chain = new_chain[first], begin = out.first_column[chain];
+      passed_here[chain] = to[last];
+      *next++ = {begin, begin + to[last] - 1};
     });
-    out.end_row();
+    out.first_run.push_back(static_cast<std::int32_t>(next - out.runs.data()));
     for (std::size_t k = 0; k < n_planes; ++k) out.planes[a * n_planes + k] = planes[r * n_planes + k];
     out.most[a] = most[r], out.least[a] = least[r], out.id[a] = id[r];
   }
+  out.runs.resize(static_cast<std::size_t>(next - out.runs.data()));
   return out;
 }
 

@@ -317,8 +317,8 @@ void TreeSearch<W>::branch(const TreeRows<W>& rows, const std::vector<double>& c
   if (depth == 4 && !cost_.is_plain_error() && rows.n_columns <= QuarterBounds<W>::most_columns) {
     quarters.emplace(rows, std::min(shallow_slots(), budget_.n_slots()), cost_.more_rows_cost_more());
   }
-  std::optional<CommonMost<W>> most;
-  if (cost_.more_rows_cost_more() && rows.n_columns <= CommonMost<W>::most_columns) most.emplace(rows);
+  std::optional<CommonMost<W>> most;  // if most columns are nested, the splits of one chain are enough
+  if (cost_.more_rows_cost_more() && CommonMost<W>::is_useful(rows)) most.emplace(rows);
   if (cost_.more_rows_cost_more() && is_root) bounds.raise_by_all(shallower_best_.cost);
   std::vector<char> done(rows.n_columns, 0);
   for (bool is_first = true;; is_first = false) {
