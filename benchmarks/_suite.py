@@ -94,6 +94,11 @@ SCRIPTS = (
         Size("--data boston ionosphere bank pima page room --depths 3 --peer-limit 15", 90),
         Size("--quick --data boston --peer-limit 5", 30),
     ),
+    Script(
+        "deep_trees",
+        Size("--depths 4 --limit 20", 120),
+        Size("--quick --limit 5", 40),
+    ),
     Script("selection", Size("--short", 300), Size("--tiny", 30)),
     Script("overhead", Size("--quick", 120), Size("--quick --data boston", 20)),
     Script("rules", Size("--points 100 --rounds 3", 60), Size("--data 'breast cancer' --points 30 --rounds 2", 20)),

@@ -37,6 +37,7 @@ TreeRows<W> tree_rows(const DistinctRows& rows, const LeafCost& cost) {
     out.first_column.push_back(static_cast<std::int32_t>(out.column.size()));
   }
   out.n_columns = out.column.size();
+  out.passed.reserve(rows.n_rows() * out.n_chains), out.first_run.reserve(rows.n_rows() + 1), out.runs.reserve(rows.n_rows());
   for (std::size_t r = 0; r < rows.n_rows(); ++r) {
     const double* w = rows.weight.data() + r * n_classes;
     const double most = *std::max_element(w, w + n_classes), least = *std::min_element(w, w + n_classes);
@@ -50,11 +51,13 @@ TreeRows<W> tree_rows(const DistinctRows& rows, const LeafCost& cost) {
     out.most.push_back(net ? most - least : cost.most_of(w));
     out.least.push_back(net ? 0 : cost.least_of(w));
     out.id.push_back(static_cast<std::int32_t>(out.n_rows++));
-    for (const auto& chain : chains) {
+    for (std::size_t c = 0; c < chains.size(); ++c) {
       std::int32_t passed = 0;
-      while (passed < static_cast<std::int32_t>(chain.size()) && rows.has(r, chain[passed])) ++passed;
+      while (passed < static_cast<std::int32_t>(chains[c].size()) && rows.has(r, chains[c][passed])) ++passed;
       out.passed.push_back(passed);
+      if (passed > 0) out.runs.push_back({out.first_column[c], out.first_column[c] + passed - 1});
     }
+    out.end_row();
   }
   return out;
 }

@@ -78,22 +78,20 @@ void PairTable<W>::reset(const TreeRows<W>& rows, bool is_half) {
 template <class W>
 template <bool is_added>
 void PairTable<W>::add_or_remove(const TreeRows<W>& rows, std::size_t row) {
-  const std::int32_t* passed = rows.passed.data() + row * rows.n_chains;
-  places_.clear(), lengths_.clear();
-  for (std::size_t c = 0; c < rows.n_chains; ++c) {
-    if (passed[c] <= 0) continue;
-    const std::size_t last = rows.first_column[c] + passed[c] - 1;
-    places_.push_back(last * stride_);
-    if (is_half_) lengths_.push_back(length_of(last));
+  const std::size_t n_runs = static_cast<std::size_t>(rows.first_run[row + 1] - rows.first_run[row]);
+  const ColumnRun* runs = rows.runs.data() + rows.first_run[row];
+  places_.resize(n_runs);
+  for (std::size_t p = 0; p < n_runs; ++p) places_[p] = static_cast<std::size_t>(runs[p].last) * stride_;
+  if (is_half_) {
+    lengths_.resize(n_runs);
+    for (std::size_t p = 0; p < n_runs; ++p) lengths_[p] = length_of(static_cast<std::size_t>(runs[p].last));
   }
   for (std::size_t k = 0; k < n_planes_; ++k) {
     const W there = rows.planes[row * n_planes_ + k], weight = is_added ? there : static_cast<W>(-there);
     sum_[k] = static_cast<W>(sum_[k] + weight);
     if (weight == 0) continue;
     std::fill(row_.begin(), row_.end(), W(0));
-    for (std::size_t c = 0; c < rows.n_chains; ++c) {
-      std::fill_n(row_.begin() + rows.first_column[c], passed[c], weight);
-    }
+    for (std::size_t p = 0; p < n_runs; ++p) std::fill(row_.data() + runs[p].first, row_.data() + runs[p].last + 1, weight);
     kernels::add(single_.data() + k * stride_, row_.data(), stride_);
     W* plane = pair_.data() + k * n_columns_ * stride_;
     if (is_half_) kernels::add_parts(plane, places_.data(), lengths_.data(), places_.size(), row_.data());

@@ -27,6 +27,48 @@ std::vector<std::size_t> chains_by_cost(const TreeRows<W>& rows, const std::vect
   return chains;
 }
 
+// The sum of most_of over the rows on a side of one split and on a side of another.
+template <class W>
+class CommonMost {
+ public:
+  static bool is_useful(const TreeRows<W>& rows) {
+    constexpr std::size_t most_columns = 1024;  // 8 MB
+    return 2 * rows.n_chains > rows.n_columns && rows.n_columns <= most_columns;
+  }
+
+  explicit CommonMost(const TreeRows<W>& rows) : n_columns_(rows.n_columns), both_(n_columns_ * n_columns_, 0.0) {
+    for (std::size_t a = 0; a < rows.n_rows; ++a) {
+      rows.for_each_run(a, [&](std::size_t, std::size_t one) {
+        rows.for_each_run(a, [&](std::size_t, std::size_t other) { both_[one * n_columns_ + other] += rows.most[a]; });
+      });
+      all_ += rows.most[a];
+    }
+    // A row has been added to the last column that it passes in each chain. It passes the columns before it, too.
+    for (std::size_t c = 0; c < rows.n_chains; ++c) {
+      for (std::size_t i = rows.first_column[c + 1] - 1; i-- > static_cast<std::size_t>(rows.first_column[c]);) {
+        for (std::size_t j = 0; j < n_columns_; ++j) both_[i * n_columns_ + j] += both_[(i + 1) * n_columns_ + j];
+      }
+    }
+    for (std::size_t j = 0; j < n_columns_; ++j) {
+      for (std::size_t c = 0; c < rows.n_chains; ++c) {
+        double* row = both_.data() + j * n_columns_;
+        for (std::size_t i = rows.first_column[c + 1] - 1; i-- > static_cast<std::size_t>(rows.first_column[c]);) row[i] += row[i + 1];
+      }
+    }
+  }
+  // The rows that have the column are on the right.
+  double operator()(std::size_t one, bool one_is_right, std::size_t two, bool two_is_right) const {
+    const double both = both_[one * n_columns_ + two], first = both_[one * (n_columns_ + 1)], second = both_[two * (n_columns_ + 1)];
+    if (one_is_right) return two_is_right ? both : first - both;
+    return two_is_right ? second - both : all_ - first - second + both;
+  }
+
+ private:
+  std::size_t n_columns_;
+  std::vector<double> both_;  // columns × columns
+  double all_ = 0;
+};
+
 // A split is a local column of the rows. Its right side holds the rows that have the column. Each side has a bound per slot of the
 // leaf budget. left + right is a valid bound because the sides of a split are separate problems.
 template <class W>
@@ -49,6 +91,10 @@ class SplitBounds {
 
   // Raises the bounds of the other splits of the chain with the bounds of this one.
   void spread_from(std::int32_t split);
+  // Raises the bounds of all splits with the bounds of this one.
+  void spread_from(std::int32_t split, const CommonMost<W>& most);
+  // Raises all bounds, given a lower bound on the cost of all rows, for trees of the same depth as those of the sides.
+  void raise_by_all(double all_rows);
 
   // Looks for a solved split that divides the rows in the same way. If there is one, copies its bounds and returns true. Otherwise the
   // split counts as solved after this call.
@@ -134,6 +180,32 @@ bool SplitBounds<W>::divide_alike(std::int32_t one, std::int32_t other, bool mir
     if (same_side == mirrored) return false;
   }
   return true;
+}
+
+// The same two facts for any two sides: leave out the rows that are on the solved side only, which lowers the cost by at most the sum of
+// most_of over them; then add the rows that are on the other side only, which does not lower it.
+template <class W>
+void SplitBounds<W>::spread_from(std::int32_t split, const CommonMost<W>& most) {
+  if (!more_rows_cost_more_) return spread_from(split);
+  for (const bool from_right : {false, true}) {
+    const double* solved = from_right ? right(split) : left(split);
+    for (std::size_t i = 0; i < rows_.n_columns; ++i) {
+      raise(left(i), solved, most(split, from_right, i, true));
+      raise(right(i), solved, most(split, from_right, i, false));
+    }
+  }
+}
+
+// A side costs at least as much as all rows, minus the sum of most_of over the rows that it lacks.
+template <class W>
+void SplitBounds<W>::raise_by_all(double all_rows) {
+  const double most = std::accumulate(rows_.most.begin(), rows_.most.end(), 0.0);
+  for (std::size_t i = 0; i < rows_.n_columns; ++i) {
+    for (std::size_t slot = 0; slot < n_slots_; ++slot) {
+      left(i)[slot] = std::max(left(i)[slot], all_rows - right_most_[i]);
+      right(i)[slot] = std::max(right(i)[slot], all_rows - (most - right_most_[i]));
+    }
+  }
 }
 
 // Equal sets of rows have equal costs, so a bound for one is a bound for the other. The hash finds candidates, and they are then compared

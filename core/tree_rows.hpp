@@ -10,6 +10,11 @@
 
 namespace fcca {
 
+// The columns of one chain that a row passes: all from the first column of the chain to the last one passed.
+struct ColumnRun {
+  std::int32_t first, last;
+};
+
 // A chain is a list of nested columns (x > t1 ⊇ x > t2 ⊇ …), so a row is described by the number of columns it passes. A column
 // that is nested with no other is a chain of one.
 //
@@ -25,6 +30,9 @@ struct TreeRows {
   std::vector<std::int32_t> first_column;  // by chain, and one more
   std::vector<std::int32_t> column;        // local column -> column of the caller
   std::vector<std::int32_t> passed;        // n_rows × n_chains
+  // By row: the columns that it passes, one run per chain in which it passes any. Rows of one-hot columns pass few of many chains.
+  std::vector<std::int32_t> first_run{0};  // by row, and one more
+  std::vector<ColumnRun> runs;
   std::vector<W> planes;                   // n_rows × n_planes
   // By row: the largest and the smallest amount that it can add to the cost of a leaf. For net weights, the largest is the heaviest class
   // weight minus the lightest, which is also its largest gain, and the smallest is 0.
@@ -34,6 +42,14 @@ struct TreeRows {
   bool binary() const { return n_planes == 1; }
   double unit() const { return binary() ? 0.5 : 1.0; }
   bool passes(std::size_t row, std::size_t chain, std::int32_t count) const { return passed[row * n_chains + chain] >= count; }
+
+  void end_row() { first_run.push_back(static_cast<std::int32_t>(runs.size())); }
+  // Calls visit(first column, last column) for the runs of a row.
+  template <class Visit>
+  void for_each_run(std::size_t row, Visit visit) const {
+    const ColumnRun* end = runs.data() + first_run[row + 1];
+    for (const ColumnRun* run = runs.data() + first_run[row]; run != end; ++run) visit(run->first, run->last);
+  }
 
   // The given rows, with the columns that still separate some of them.
   TreeRows restricted(const std::int32_t* rows, std::size_t n) const;
@@ -88,38 +104,48 @@ TreeRows<W> TreeRows<W>::restricted(const std::int32_t* rows, std::size_t n) con
   TreeRows out;
   out.n_rows = n;
   out.n_planes = n_planes;
+  std::vector<std::size_t> n_last(n_columns, 0);  // by column: number of rows with a run that ends there
+  std::size_t n_runs = 0;
+  for (std::size_t a = 0; a < n; ++a) {
+    for_each_run(rows[a], [&](std::int32_t, std::int32_t last) { ++n_last[last]; });
+    n_runs += static_cast<std::size_t>(first_run[rows[a] + 1] - first_run[rows[a]]);
+  }
   out.first_column.push_back(0);
-  std::vector<std::size_t> kept;
-  std::vector<std::vector<std::int32_t>> rank;  // by kept chain: old count -> new count
-  std::vector<char> present;
+  std::vector<std::int32_t> to(n_columns, 0);       // by last column of a run: number of new columns of the chain that the run passes
+  std::vector<std::int32_t> new_chain(n_columns, 0);  // by first column of a run
   for (std::size_t c = 0; c < n_chains; ++c) {
-    const std::size_t length = first_column[c + 1] - first_column[c];
-    present.assign(length + 1, 0);
-    for (std::size_t a = 0; a < n; ++a) present[passed[rows[a] * n_chains + c]] = 1;
-    std::vector<std::int32_t> to(length + 1, 0);
-    std::int32_t distinct = -1;
-    for (std::size_t count = 0; count <= length; ++count) {
-      if (!present[count]) continue;
-      to[count] = ++distinct;
-      if (distinct > 0) out.column.push_back(column[first_column[c] + count - 1]);
+    const std::size_t begin = first_column[c], end = first_column[c + 1];
+    const std::size_t n_passing = std::accumulate(n_last.begin() + begin, n_last.begin() + end, std::size_t{0});
+    std::int32_t distinct = n_passing < n ? 0 : -1;
+    for (std::size_t i = begin; i < end; ++i) {
+      if (n_last[i] > 0 && ++distinct > 0) out.column.push_back(column[i]);
+      to[i] = distinct;
     }
     if (distinct <= 0) continue;
-    kept.push_back(c);
-    rank.push_back(std::move(to));
+    new_chain[begin] = static_cast<std::int32_t>(out.n_chains++);
     out.first_column.push_back(static_cast<std::int32_t>(out.column.size()));
   }
-  out.n_chains = kept.size();
   out.n_columns = out.column.size();
   out.stride = (out.n_columns + lanes - 1) / lanes * lanes;
-  out.passed.resize(n * out.n_chains);
+  out.passed.assign(n * out.n_chains, 0);
   out.planes.resize(n * n_planes);
   out.most.resize(n), out.least.resize(n), out.id.resize(n);
+  out.first_run.reserve(n + 1), out.runs.resize(n_runs);
+  ColumnRun* next = out.runs.data();
   for (std::size_t a = 0; a < n; ++a) {
     const std::size_t r = rows[a];
-    for (std::size_t c = 0; c < kept.size(); ++c) out.passed[a * out.n_chains + c] = rank[c][passed[r * n_chains + kept[c]]];
+    std::int32_t* passed_here = out.passed.data() + a * out.n_chains;
+    for_each_run(r, [&](std::int32_t first, std::int32_t last) {
+      if (to[last] <= 0) return;
+      const std::int32_t chain = new_chain[first], begin = out.first_column[chain];
+      passed_here[chain] = to[last];
+      *next++ = {begin, begin + to[last] - 1};
+    });
+    out.first_run.push_back(static_cast<std::int32_t>(next - out.runs.data()));
     for (std::size_t k = 0; k < n_planes; ++k) out.planes[a * n_planes + k] = planes[r * n_planes + k];
     out.most[a] = most[r], out.least[a] = least[r], out.id[a] = id[r];
   }
+  out.runs.resize(static_cast<std::size_t>(next - out.runs.data()));
   return out;
 }
 

@@ -185,9 +185,22 @@ typename TreeSearch<W>::Solutions TreeSearch<W>::search(const TreeRows<W>& rows,
   if (depth > 2 && std::any_of(best.begin(), best.end(), betterable)) {
     if (depth == 3 && cost_.is_plain_error()) sweep(rows, total, costs, best, is_root);
     else if (depth == 3) sweep_by_bounds(rows, total, costs, leaf_cost(sums), best, is_root, side);
+    else if (depth == 4 && may_use_quarters(rows)) solve_depth_four(rows, best, is_root);
     else branch(rows, costs, depth, best, is_root);
   }
   return best;
+}
+
+template <class W>
+void TreeSearch<W>::solve_depth_four(const TreeRows<W>& rows, Solutions& best, bool is_root) {
+  DepthFour<W> search(rows, penalty_, tolerance_);
+  const auto tree = search.solve(best[0].cost, [this] { enter_node(); }, [&](const typename DepthFour<W>::Tree& found, double bound) {
+    if (!is_root) return;
+    if (found.split >= 0) root_best_ = {found.cost, rows.column[found.split], found.depth};
+    root_bound_ = std::max(root_bound_, bound);
+  });
+  if (tree.split >= 0) best[0] = {tree.cost, rows.column[tree.split], tree.depth};
+  else if (best[0].split == none) best[0].cost = std::max(best[0].cost, search.bound());
 }
 
 // Stores a tree in every slot that allows its number of leaves, if it is cheaper than the tree there.
@@ -218,9 +231,9 @@ void TreeSearch<W>::solve_depth_one(const TreeRows<W>& rows, const WeightSums& a
   for (std::size_t a = 0; a < rows.n_rows; ++a) {
     for (std::size_t k = 0; k < rows.n_planes; ++k) {
       const double weight = rows.planes[a * rows.n_planes + k];
-      for (std::size_t c = 0; c < rows.n_chains; ++c) {
-        for (std::int32_t t = 0; t < rows.passed[a * rows.n_chains + c]; ++t) in[(rows.first_column[c] + t) * rows.n_planes + k] += weight;
-      }
+      rows.for_each_run(a, [&](std::size_t first, std::size_t last) {
+        for (std::size_t i = first; i <= last; ++i) in[i * rows.n_planes + k] += weight;
+      });
     }
   }
   WeightSums right(rows.n_planes), left(rows.n_planes);
@@ -293,8 +306,8 @@ void TreeSearch<W>::sweep(const TreeRows<W>& rows, const PairTable<W>& total, co
   }
 }
 
-// Depth 4 and more: every split has a lower bound for its left and its right side. Solving one split raises the bounds of its
-// neighbours in the chain. The split with the least bound is solved next, so that the least bound, which is the bound of the node, rises
+// Depth 4 and more: every split has a lower bound for its left and its right side. Solving one split raises the bounds of the
+// others. The split with the least bound is solved next, so that the least bound, which is the bound of the node, rises
 // as evenly as possible.
 template <class W>
 void TreeSearch<W>::branch(const TreeRows<W>& rows, const std::vector<double>& costs, std::int32_t depth, Solutions& best, bool is_root) {
@@ -304,16 +317,27 @@ void TreeSearch<W>::branch(const TreeRows<W>& rows, const std::vector<double>& c
   if (depth == 4 && !cost_.is_plain_error() && rows.n_columns <= QuarterBounds<W>::most_columns) {
     quarters.emplace(rows, std::min(shallow_slots(), budget_.n_slots()), cost_.more_rows_cost_more());
   }
+  std::optional<CommonMost<W>> most;  // if most columns are nested, the splits of one chain are enough
+  if (cost_.more_rows_cost_more() && CommonMost<W>::is_useful(rows)) most.emplace(rows);
+  if (cost_.more_rows_cost_more() && is_root) bounds.raise_by_all(shallower_best_.cost);
   std::vector<char> done(rows.n_columns, 0);
   for (bool is_first = true;; is_first = false) {
-    const NextSplit next = next_split(bounds, done, costs, best, is_first);
+    NextSplit next = next_split(bounds, done, costs, best, is_first);
+    if (is_root && is_first && next.split >= 0) next.split = split_of_shallower(rows, next.split);
     if (is_root) root_bound_ = std::max(root_bound_, std::min(next.least_bound, best.back().cost));
     if (next.split < 0) return;
     done[next.split] = 1;
     const bool is_better = !bounds.adopt_twin(next.split) && solve_sides(rows, bounds, next.split, depth, best, quarters ? &*quarters : nullptr);
     if (is_better && is_root) root_best_ = best.back();
-    bounds.spread_from(next.split);
+    most ? bounds.spread_from(next.split, *most) : bounds.spread_from(next.split);
   }
+}
+
+// The first split of the best shallower tree, to find a good tree early; another one if that tree is a leaf.
+template <class W>
+std::int32_t TreeSearch<W>::split_of_shallower(const TreeRows<W>& rows, std::int32_t otherwise) const {
+  const auto found = std::find(rows.column.begin(), rows.column.end(), shallower_best_.split);
+  return found == rows.column.end() ? otherwise : static_cast<std::int32_t>(found - rows.column.begin());
 }
 
 // The split whose bound is furthest below the cost of a best tree; in a tie, the split with the cheapest tree of depth 2. The very first
@@ -385,18 +409,35 @@ bool TreeSearch<W>::solve_sides(const TreeRows<W>& rows, SplitBounds<W>& bounds,
   return is_better;
 }
 
+// A good tree of depth 5, early: the first split of the best tree of depth 3, with the best trees of depth 4 on both sides. The sides are
+// remembered for the search to depth 5.
+template <class W>
+void TreeSearch<W>::deepen(const std::vector<std::int32_t>& everything, Solution& best) {
+  if (best.split < 0) return;
+  double cost = 0;
+  for (const auto& side : divided(rows_, everything, best.split)) cost += solve(rows_, side.data(), side.size(), 4, {infinity})[0].cost;
+  if (cost < best.cost - tolerance_) best = {cost, best.split, 5};
+}
+
+// The rows on the left and on the right of a split, a column of the caller.
+template <class W>
+std::array<std::vector<std::int32_t>, 2> TreeSearch<W>::divided(const TreeRows<W>& rows, const std::vector<std::int32_t>& chosen,
+                                                                std::int32_t column) const {
+  const auto local = static_cast<std::int32_t>(std::find(rows.column.begin(), rows.column.end(), column) - rows.column.begin());
+  std::size_t chain = 0;
+  while (rows.first_column[chain + 1] <= local) ++chain;
+  std::array<std::vector<std::int32_t>, 2> sides;
+  for (const std::int32_t a : chosen) sides[rows.passes(a, chain, local - rows.first_column[chain] + 1)].push_back(a);
+  return sides;
+}
+
 template <class W>
 std::int32_t TreeSearch<W>::extract(const TreeRows<W>& rows, const std::vector<std::int32_t>& chosen, const Solution& solution,
                                     std::vector<TreeNode>& tree) {
   const std::int32_t at = static_cast<std::int32_t>(tree.size());
   tree.emplace_back();
   if (solution.split < 0) return at;
-  const std::size_t local = std::find(rows.column.begin(), rows.column.end(), solution.split) - rows.column.begin();
-  std::size_t chain = 0;
-  while (rows.first_column[chain + 1] <= static_cast<std::int32_t>(local)) ++chain;
-  const std::int32_t count = static_cast<std::int32_t>(local) - rows.first_column[chain] + 1;
-  std::vector<std::int32_t> sides[2];
-  for (const std::int32_t a : chosen) sides[rows.passes(a, chain, count)].push_back(a);
+  const auto sides = divided(rows, chosen, solution.split);
   std::int32_t children[2];
   for (int side = 0; side < 2; ++side) {
     // The tree of the side is already known if the split was found by branching. It is found quickly if the split came from a pair table.
@@ -421,11 +462,12 @@ TreeResult TreeSearch<W>::run(std::int32_t max_depth) {
   double proven = 0;  // bound for trees of any depth, from the finished searches
   max_depth = static_cast<std::int32_t>(std::min<std::size_t>(max_depth, rows_.n_rows));  // every split separates some rows
   max_depth = static_cast<std::int32_t>(std::min<std::int64_t>(max_depth, budget_.max_leaves() - 1));
+  // Shallow trees first: each is the incumbent of the next. (Depth 3 starts from the best of depth 2, quarters from that of depth 3.)
+  const std::int32_t first_depth = max_depth == 4 && may_use_quarters(rows_) ? 4 : 3;
   try {
-    // Shallow trees first: each is the incumbent of the next search. (The search to depth 3 starts from the best of depth 2.)
-    for (depth = std::min(max_depth, 3); depth <= max_depth && depth > 0; ++depth) {
+    for (depth = std::min(max_depth, first_depth); depth <= max_depth && depth > 0; ++depth) {
       if (best.cost <= (searched + 2) * penalty_ + all.least + tolerance_) break;  // deeper trees have more leaves than that
-      root_best_ = {infinity, none}, root_bound_ = 0;
+      root_best_ = {infinity, none}, root_bound_ = 0, shallower_best_ = depth > first_depth ? best : Solution{0, leaf};
       Limits limits(budget_.n_slots(), -infinity);
       limits.back() = best.cost;
       const Solution found = solve(rows_, everything.data(), rows_.n_rows, depth, limits, true).back();
@@ -433,6 +475,7 @@ TreeResult TreeSearch<W>::run(std::int32_t max_depth) {
       searched = depth;
       proven = std::min(best.cost, (depth + 2) * penalty_ + all.least);  // deeper trees have at least depth + 2 leaves
       if (root_depth_ < depth) break;  // no deeper tree can be cheaper
+      if (depth == 3 && max_depth > 4 && may_use_quarters(rows_)) deepen(everything, best);
     }
     result.optimal = true;
     result.bound = best.cost;

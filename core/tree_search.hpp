@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "depth_four.hpp"
 #include "leaf_budget.hpp"
 #include "leaf_cost.hpp"
 #include "pair_table.hpp"
@@ -80,11 +81,18 @@ class TreeSearch {
   bool is_open(const SplitBounds<W>& bounds, std::int32_t split, const Solutions& best) const;
   bool solve_quarters(const TreeRows<W>& rows, SideTable<W>& table, SplitBounds<W>& bounds, std::int32_t split, Side side, Solutions& best);
   void branch(const TreeRows<W>& rows, const std::vector<double>& costs, std::int32_t depth, Solutions& best, bool is_root);
+  void solve_depth_four(const TreeRows<W>& rows, Solutions& best, bool is_root);
+  bool may_use_quarters(const TreeRows<W>& rows) const {
+    return cost_.is_plain_error() && rows.binary() && !budget_.limited() && DepthFour<W>::fits(rows);
+  }
+  std::int32_t split_of_shallower(const TreeRows<W>& rows, std::int32_t otherwise) const;
   NextSplit next_split(const SplitBounds<W>& bounds, const std::vector<char>& done, const std::vector<double>& costs,
                        const Solutions& best, bool is_first) const;
   bool solve_sides(const TreeRows<W>& rows, SplitBounds<W>& bounds, std::int32_t split, std::int32_t depth, Solutions& best,
                    QuarterBounds<W>* quarters);
   bool set_side_limits(const Solutions& best, const double* own, const double* other, bool is_left, Limits& limits) const;
+  void deepen(const std::vector<std::int32_t>& everything, Solution& best);
+  std::array<std::vector<std::int32_t>, 2> divided(const TreeRows<W>& rows, const std::vector<std::int32_t>& chosen, std::int32_t column) const;
   std::int32_t extract(const TreeRows<W>& rows, const std::vector<std::int32_t>& chosen, const Solution& solution,
                        std::vector<TreeNode>& tree);
   std::int32_t worthwhile_depth(std::int32_t depth, const Solutions& best, double least) const;
@@ -125,6 +133,7 @@ class TreeSearch {
   std::vector<std::uint64_t> row_hash_;
   std::vector<std::unordered_map<std::uint64_t, std::vector<Known>>> known_;  // by depth
   Solution root_best_{0, none};
+  Solution shallower_best_{0, leaf};  // the best tree at the root that is less deep than the current search allows; cost 0 if unknown
   std::int32_t root_depth_ = 0;  // of the current search at the root
   double root_bound_ = 0;
   std::uint64_t nodes_ = 0;

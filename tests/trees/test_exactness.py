@@ -1,10 +1,13 @@
 """The tree is the best one: by enumeration of all trees, and by pystreed."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from fcca import OptimalTreeClassifier
+from fcca.exceptions import UnfinishedSearchWarning
 from oracles import tree_enumeration
 from real_data import imported
 from trees.problems import TABLES, assert_same, objective, random_problems
@@ -234,3 +237,46 @@ def test_same_input_gives_the_same_tree():
         np.testing.assert_array_equal(first.tree_.feature, second.tree_.feature)
         np.testing.assert_array_equal(first.tree_.threshold, second.tree_.threshold)
         np.testing.assert_array_equal(first.tree_.weight, second.tree_.weight)
+
+
+@pytest.mark.parametrize("n_instances", [40, pytest.param(400, marks=pytest.mark.verify)])
+@pytest.mark.parametrize("weights", ["16 bits", "32 bits", "real"])
+def test_searches_with_and_without_a_limit_on_leaves_agree_at_depth_four(weights, n_instances):
+    """Without a limit, depth 4 is solved from the quarters of two splits. With a limit, it is not."""
+    scale = {"16 bits": 1, "32 bits": 1_000_003, "real": 1}[weights]
+    compared = 0
+    for problem in random_problems(
+        n_instances, 30, [4, 5], most_classes=2, most_rows=150, least_rows=60, whole_weights=weights != "real", seed=14
+    ):
+        settings = {"regularization": max(problem.regularization, 0.002), "criterion": "error"}
+        weight = problem.weight * scale
+        trees = [
+            OptimalTreeClassifier(problem.max_depth, max_leaf_nodes=leaves, **settings).fit(
+                problem.table, problem.label, sample_weight=weight
+            )
+            for leaves in (None, 15)
+        ]
+        free, limited = trees
+        assert free.is_optimal_, problem.name
+        assert limited.is_optimal_, problem.name
+        assert free.objective_ <= limited.objective_ + 1e-9, problem.name
+        if free.n_leaves_ <= 15:
+            assert_same(free.objective_, limited.objective_, problem.name)
+            compared += 1
+    assert compared > n_instances / 2
+
+
+@pytest.mark.parametrize("n_instances", [40, pytest.param(400, marks=pytest.mark.verify)])
+def test_a_stopped_search_has_a_valid_bound(n_instances):
+    """After any number of nodes, the optimum lies between the bound and the objective."""
+    for i, problem in enumerate(
+        random_problems(n_instances, 14, [4, 5], most_classes=2, most_rows=150, least_rows=60, seed=15)
+    ):
+        best = fitted(problem).objective_
+        for max_nodes in (1, 10 + i, 60 + 5 * i):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UnfinishedSearchWarning)
+                tree = fitted(problem, max_nodes=max_nodes)
+            assert tree.lower_bound_ <= best + 1e-9, (problem.name, max_nodes)
+            assert tree.objective_ >= best - 1e-9, (problem.name, max_nodes)
+            assert not tree.is_optimal_ or abs(tree.objective_ - best) <= 1e-9, (problem.name, max_nodes)
