@@ -82,7 +82,7 @@ struct LaneGains {
   FCCA_INLINE void raise(const LaneExtremes<W>& e, const Vector<W>& in, W all) {
     const Vector<W> out = Vector<W>::all(all) - in;
     const Vector<W> leaf_in = in.absolute(), leaf_out = out.absolute();
-    Vector<W> split_in = e.most_in + e.most_in - in, split_out = e.most_out + e.most_out - out;
+    Vector<W> split_in = e.most_in - in + e.most_in, split_out = e.most_out - out + e.most_out;  // no sum is above the total
     split_in.raise(in - e.least_in - e.least_in), split_out.raise(out - e.least_out - e.least_out);
     two.raise(leaf_in + leaf_out);
     three.raise(split_in + leaf_out), three.raise(leaf_in + split_out);

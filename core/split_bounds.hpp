@@ -36,8 +36,11 @@ class CommonMost {
     return 2 * rows.n_chains > rows.n_columns && rows.n_columns <= most_columns;
   }
 
-  explicit CommonMost(const TreeRows<W>& rows) : n_columns_(rows.n_columns), both_(n_columns_ * n_columns_, 0.0) {
+  // check: called for each row; it ends the search if the time is over.
+  template <class Check>
+  CommonMost(const TreeRows<W>& rows, Check check) : n_columns_(rows.n_columns), both_(n_columns_ * n_columns_, 0.0) {
     for (std::size_t a = 0; a < rows.n_rows; ++a) {
+      check();
       rows.for_each_run(a, [&](std::size_t, std::size_t one) {
         rows.for_each_run(a, [&](std::size_t, std::size_t other) { both_[one * n_columns_ + other] += rows.most[a]; });
       });
@@ -59,8 +62,8 @@ class CommonMost {
   // The rows that have the column are on the right.
   double operator()(std::size_t one, bool one_is_right, std::size_t two, bool two_is_right) const {
     const double both = both_[one * n_columns_ + two], first = both_[one * (n_columns_ + 1)], second = both_[two * (n_columns_ + 1)];
-    if (one_is_right) return two_is_right ? both : first - both;
-    return two_is_right ? second - both : all_ - first - second + both;
+    if (one_is_right) return two_is_right ? both : std::max(0.0, first - both);
+    return std::max(0.0, two_is_right ? second - both : all_ - first - second + both);  // round-off must not raise a bound
   }
 
  private:

@@ -307,8 +307,7 @@ void TreeSearch<W>::sweep(const TreeRows<W>& rows, const PairTable<W>& total, co
 }
 
 // Depth 4 and more: every split has a lower bound for its left and its right side. Solving one split raises the bounds of the
-// others. The split with the least bound is solved next, so that the least bound, which is the bound of the node, rises
-// as evenly as possible.
+// others. The split with the least bound is solved next, so that the least bound, which is the bound of the node, rises evenly.
 template <class W>
 void TreeSearch<W>::branch(const TreeRows<W>& rows, const std::vector<double>& costs, std::int32_t depth, Solutions& best, bool is_root) {
   SplitBounds<W> bounds(rows, budget_, row_hash_, cost_.more_rows_cost_more(),
@@ -318,7 +317,8 @@ void TreeSearch<W>::branch(const TreeRows<W>& rows, const std::vector<double>& c
     quarters.emplace(rows, std::min(shallow_slots(), budget_.n_slots()), cost_.more_rows_cost_more());
   }
   std::optional<CommonMost<W>> most;  // if most columns are nested, the splits of one chain are enough
-  if (cost_.more_rows_cost_more() && CommonMost<W>::is_useful(rows)) most.emplace(rows);
+  const auto check = [&] { if (rows.n_columns > wide) check_stop(); };
+  if (cost_.more_rows_cost_more() && CommonMost<W>::is_useful(rows)) most.emplace(rows, check);
   if (cost_.more_rows_cost_more() && is_root) bounds.raise_by_all(shallower_best_.cost);
   std::vector<char> done(rows.n_columns, 0);
   for (bool is_first = true;; is_first = false) {
