@@ -276,8 +276,8 @@ auto solve_raw_tree(IntMatrix rank, std::optional<Ints> label, Doubles weight, s
                     std::int32_t criterion, double penalty, std::int32_t max_depth, std::optional<std::int64_t> max_leaves, double min_weight,
                     std::int64_t min_rows, MaxNodes max_nodes, double time_limit, double units) {
   const TreeArguments given{label, weight, count, n_classes, units, criterion, penalty, max_depth, max_leaves, min_weight, min_rows, max_nodes};
-  given.check(rank.shape(0));
   require(n_classes >= 2, "expected at least two classes");
+  given.check(rank.shape(0));
   require_all(rank, is_below(rank.shape(0)), "a rank must be below the number of rows");
   Stop stop(time_limit);
   RawTreeResult result;

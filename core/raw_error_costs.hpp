@@ -20,6 +20,7 @@ class RawErrorCosts {
   RawErrorCosts(std::vector<typename Rows::Kind> kinds, double weight, double penalty, RawEffort& effort)
       : penalty_(penalty), tolerance_(1e-10 * std::max(weight, penalty)), depth_two_(std::move(kinds), penalty, tolerance_, effort) {}
 
+  static constexpr bool has_stages = false;
   double penalty() const { return penalty_; }
   double tolerance() const { return tolerance_; }
   static constexpr bool has_minimum() { return false; }

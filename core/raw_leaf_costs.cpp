@@ -35,12 +35,13 @@ void RawLeafCosts<W>::prepare_removals(const Rows& rows) {
   }
 }
 
-// Most rows add far less to the cost of a tree than they can: on average, at most their share of the cost of a leaf.
+// Most rows add far less to the cost of a tree than they can: on average, at most their share of the cost of a leaf. Twice this share was the
+// fastest in trials.
 template <class W>
 double RawLeafCosts<W>::slack(const Rows& rows) const {
   double moved = 0;
   for (std::size_t row = 0; row < rows.n_rows; ++row) moved += removal(rows, row);
-  return moved > 0 ? cost_.without_rules(rows.sums.data()) / moved : 0;
+  return moved > 0 ? 2 * cost_.without_rules(rows.sums.data()) / moved : 0;
 }
 
 template <class W>

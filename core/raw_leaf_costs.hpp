@@ -21,6 +21,7 @@ class RawLeafCosts {
   // kinds: of all rows of the problem. scale: the cost of a leaf of all rows.
   RawLeafCosts(const LeafCost& cost, LeafBudget budget, std::vector<typename Rows::Kind> kinds, double scale, double penalty, RawEffort& effort);
 
+  static constexpr bool has_stages = true;
   double penalty() const { return penalty_; }
   double tolerance() const { return tolerance_; }
   bool has_minimum() const { return cost_.rules().any(); }

@@ -15,6 +15,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 // Shallower trees are searched a little beyond the limit of the deeper ones, by this share of the cost of a leaf. Their bounds are then
 // more useful.
 constexpr double share_beyond_limit = 0.1;
+constexpr std::int32_t first_depth_of_stages = 4;
+constexpr double shares_of_stages[] = {0.3, 0.5, 0.7, 0.9};  // of the cost of the best tree
 }  // namespace
 
 template <class Costs>
@@ -59,8 +61,8 @@ template <class Costs>
 RawLimits RawSearch<Costs>::shallow_limits(const Rows& rows, std::int32_t depth, std::int32_t shallower, const RawLimits& limits) const {
   if (shallower == depth) return limits;
   RawLimits out(limits.begin(), limits.begin() + raw_slots(budget_, shallower));
-  for (const double limit : std::vector<double>(limits.begin() + out.size() - 1, limits.end())) out.back() = std::max(out.back(), limit);
-  for (double& limit : out) limit += share_beyond_limit * costs_.scale(rows);
+  out.back() = *std::max_element(limits.begin() + out.size() - 1, limits.end());
+  for (double& limit : out) limit += beyond_ * share_beyond_limit * costs_.scale(rows);
   return out;
 }
 
@@ -113,7 +115,7 @@ RawSolutions RawSearch<Costs>::branch(const Rows& rows, std::int32_t depth, cons
   });
   node.lower_upper();
   list_thresholds(node);
-  node.slack = costs_.slack(rows);
+  node.slack = beyond_ * costs_.slack(rows);
   open_columns(node, shallower);
   while (!node.open.empty()) {
     Interval interval = node.open.top();
@@ -391,6 +393,32 @@ std::int32_t RawSearch<Costs>::extract(const Rows& rows, std::int32_t tree, std:
   return at;
 }
 
+// Searches deep trees with rising limits: a low limit is shown to be a lower bound long before the optimum is, and stays valid if the search
+// is stopped later. Before that, shallower trees are searched, for a good tree.
+template <class Costs>
+RawSolution RawSearch<Costs>::solve_by_stages(std::int32_t depth) {
+  RawSolution best{0, 0, infinity};
+  const auto stage = [&](std::int32_t to_depth, double limit) {
+    RawLimits limits(raw_slots(budget_, to_depth), -infinity);
+    limits.back() = limit;
+    const RawSolution found = solve(rows_, to_depth, limits).back();
+    if (found.cost < best.cost) best.cost = found.cost, best.tree = found.tree;
+    // Deeper trees have at least to_depth + 2 leaves.
+    const double bound = to_depth < depth ? std::min(found.bound, (to_depth + 2) * penalty_) : found.bound;
+    best.bound = std::min(std::max(best.bound, bound), best.cost);
+  };
+  if (Costs::has_stages && depth >= first_depth_of_stages) {
+    stage(first_depth_of_stages - 1, infinity);
+    beyond_ = 0;
+    for (const double share : shares_of_stages) {
+      if (!effort_.stopped()) stage(depth, share * best.cost);
+    }
+    beyond_ = 1;
+  }
+  if (!effort_.stopped()) stage(depth, best.cost);
+  return best;
+}
+
 template <class Costs>
 RawTreeResult RawSearch<Costs>::run(std::int32_t max_depth) {
   RawTreeResult result;
@@ -401,15 +429,12 @@ RawTreeResult RawSearch<Costs>::run(std::int32_t max_depth) {
   std::int32_t depth = static_cast<std::int32_t>(std::min<std::size_t>(max_depth, rows_.n_rows));  // every split separates some rows
   depth = static_cast<std::int32_t>(std::min<std::int64_t>(depth, budget_.max_leaves() - 1));
   if (costs_.leaf(rows_) == infinity) depth = 0;  // too small for two leaves
-  RawLimits limits(raw_slots(budget_, depth), -infinity);
-  limits.back() = infinity;
-  RawSolution best = solve(rows_, depth, limits).back();
-  if (depth == 0) best.cost = best.bound = costs_.leaf_floor(rows_);  // the root may be a leaf of any size
+  const RawSolution best = depth == 0 ? RawSolution{0, 0, costs_.leaf_floor(rows_)} : solve_by_stages(depth);  // the root may be a leaf of any size
   result.cost = best.cost;
   result.optimal = !effort_.stopped();
   result.bound = result.optimal ? best.cost : std::min(best.bound, best.cost);
   result.nodes = effort_.nodes();
-  extract(rows_, best.tree, limits.size() - 1, depth, result.tree);
+  extract(rows_, best.tree, raw_slots(budget_, depth) - 1, depth, result.tree);
   return result;
 }
 

@@ -62,6 +62,7 @@ class RawSearch {
   };
   struct Node;  // the state of the search in one node
 
+  RawSolution solve_by_stages(std::int32_t depth);
   RawSolutions solve(const Rows& rows, std::int32_t depth, const RawLimits& limits);
   RawSolutions branch(const Rows& rows, std::int32_t depth, const RawLimits& limits, const RawSolutions& shallower);
   RawLimits shallow_limits(const Rows& rows, std::int32_t depth, std::int32_t shallower, const RawLimits& limits) const;
@@ -84,6 +85,7 @@ class RawSearch {
   Costs& costs_;
   LeafBudget budget_;
   double penalty_, tolerance_;
+  double beyond_ = 1;           // how far beyond the limits to search, as a share of the usual distance
   RawEffort& effort_;
   std::vector<RawSplitTree> trees_;
   std::deque<Rows> side_rows_;  // by depth of the node: the rows of one side of its first split

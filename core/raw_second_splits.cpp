@@ -9,7 +9,7 @@ namespace fcca {
 namespace {
 // Larger blocks have fewer ends, but more places to search.
 std::size_t block_size(std::size_t n_rows) {
-  return std::clamp<std::size_t>(static_cast<std::size_t>(std::sqrt(static_cast<double>(n_rows)) / 2), 4, 32);
+  return std::clamp<std::size_t>(static_cast<std::size_t>(std::sqrt(static_cast<double>(n_rows))), 4, 128);
 }
 
 // The cost of a leaf of any size from the sums of its classes, for one criterion. two: whether there are two classes.

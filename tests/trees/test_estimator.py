@@ -301,13 +301,11 @@ def test_units_of_the_weights_do_not_matter(table, scale):
     assert_same(tree.objective_, expected.objective_)
 
 
-def test_missing_values_are_an_error_unless_raw_columns_are_searched(table):
+def test_missing_values_are_an_error_in_predict_unless_training_rows_have_them(table):
     X, y = table
     missing = X.astype(float)
     missing[0, 0] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
-        OptimalTreeClassifier(3).fit(missing, y)
-    tree = OptimalTreeClassifier(3, criterion="error").fit(missing, y)
+    tree = OptimalTreeClassifier(3).fit(missing, y)
     assert tree.missing_columns_.tolist() == [0]
     tree.predict(missing)
     with pytest.raises(ValueError, match="NaN"):
