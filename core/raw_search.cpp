@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <queue>
+#include <utility>
 
 #include "raw_error_costs.hpp"
 #include "raw_leaf_costs.hpp"
@@ -116,8 +117,9 @@ RawSolutions RawSearch<Costs>::branch(const Rows& rows, std::int32_t depth, cons
   node.lower_upper();
   list_thresholds(node);
   node.slack = beyond_ * costs_.slack(rows);
+  const bool is_first_only = std::exchange(first_split_only_, false);
   open_columns(node, shallower);
-  while (!node.open.empty()) {
+  while (!is_first_only && !node.open.empty()) {
     Interval interval = node.open.top();
     const double excess = interval.excess + node.dropped;
     if (excess >= -tolerance_ || !effort_.enter_node()) {
@@ -136,7 +138,7 @@ RawSolutions RawSearch<Costs>::branch(const Rows& rows, std::int32_t depth, cons
   const double least = (depth + 1) * penalty_;
   for (std::size_t s = budget_.limited() ? depth : 0; s < n_slots; ++s) {
     RawSolution& own = node.best[s];
-    const bool searched = node.limits[s] > -infinity;
+    const bool searched = node.limits[s] > -infinity && !is_first_only;
     own.bound = std::min(searched ? node.least[s] : std::min(own.bound, least), own.cost);
     own.floor = costs_.has_minimum() ? std::min({own.floor, std::max(least, searched ? node.least_floor[s] : least)}) : own.bound;
   }
@@ -394,22 +396,36 @@ std::int32_t RawSearch<Costs>::extract(const Rows& rows, std::int32_t tree, std:
 }
 
 // Searches deep trees with rising limits: a low limit is shown to be a lower bound long before the optimum is, and stays valid if the search
-// is stopped later. Before that, shallower trees are searched, for a good tree.
+// is stopped later. Before that, shallower trees and deep trees with the first split of the best of them are searched, for a good tree.
 template <class Costs>
 RawSolution RawSearch<Costs>::solve_by_stages(std::int32_t depth) {
   RawSolution best{0, 0, infinity};
-  const auto stage = [&](std::int32_t to_depth, double limit) {
+  const auto limits_of = [&](std::int32_t to_depth, double limit) {
     RawLimits limits(raw_slots(budget_, to_depth), -infinity);
     limits.back() = limit;
-    const RawSolution found = solve(rows_, to_depth, limits).back();
+    return limits;
+  };
+  const auto keep = [&](const RawSolution& found) {
     if (found.cost < best.cost) best.cost = found.cost, best.tree = found.tree;
+  };
+  const auto stage = [&](std::int32_t to_depth, double limit) {
+    RawSolutions solutions = solve(rows_, to_depth, limits_of(to_depth, limit));
+    const RawSolution& found = solutions.back();
+    keep(found);
     // Deeper trees have at least to_depth + 2 leaves.
     const double bound = to_depth < depth ? std::min(found.bound, (to_depth + 2) * penalty_) : found.bound;
     best.bound = std::min(std::max(best.bound, bound), best.cost);
+    return solutions;
   };
   if (Costs::has_stages && depth >= first_depth_of_stages) {
-    stage(first_depth_of_stages - 1, infinity);
+    RawSolutions shallower = stage(first_depth_of_stages - 1, infinity);
     beyond_ = 0;
+    if (!effort_.stopped()) {
+      const RawLimits limits = limits_of(first_depth_of_stages, best.cost);
+      shallower.resize(limits.size(), RawSolution(shallower.back()));
+      first_split_only_ = true;
+      keep(branch(rows_, first_depth_of_stages, limits, shallower).back());
+    }
     for (const double share : shares_of_stages) {
       if (!effort_.stopped()) stage(depth, share * best.cost);
     }

@@ -86,6 +86,7 @@ class RawSearch {
   LeafBudget budget_;
   double penalty_, tolerance_;
   double beyond_ = 1;           // how far beyond the limits to search, as a share of the usual distance
+  bool first_split_only_ = false;  // whether the next node solves only the first split of its best shallower tree
   RawEffort& effort_;
   std::vector<RawSplitTree> trees_;
   std::deque<Rows> side_rows_;  // by depth of the node: the rows of one side of its first split
