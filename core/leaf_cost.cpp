@@ -59,11 +59,11 @@ double LeafCost::weight_of(const double* planes) const { return sum_of(planes, n
 // - error: at most v, because the best class of the rest stays as good. gini: ∂cost/∂w_k = 1 − 2p_k + Σ p_j² ≤ 2.
 // - total(n) − total(n − v) rises with n, as total is convex, and part(w_k) − part(w_k − v_k) falls with w_k towards v_k. So the
 //   cost falls by at most total(N) − total(N − v) − Σ part(v_k).
-double LeafCost::most_of(const double* weight) const {
+double LeafCost::most_of(const double* weight, double within) const {
   const double v = sum_of(weight, n_classes_);
   if (criterion_ == Criterion::error) return v;
   if (criterion_ == Criterion::gini) return 2 * v;
-  double curved = curves_.total(total_) - curves_.total(total_ - v);
+  double curved = curves_.total(within) - curves_.total(within - v);
   for (std::size_t k = 0; k < n_classes_; ++k) curved -= curves_.part(weight[k]);
   return criterion_ == Criterion::error_and_log_loss ? curved + v / 2 : curved;
 }

@@ -111,8 +111,9 @@ class LeafCost {
     if (!rules_.any()) return -std::numeric_limits<double>::infinity();
     return rules_.min_rows > 1 ? std::max(least_weight_, static_cast<double>(rules_.min_rows) - slack) : least_weight_;
   }
-  // The bounds in the facts above, for a distinct row with these class weights.
-  double most_of(const double* weight) const;
+  // The bounds in the facts above, for a distinct row with these class weights. within: the weight of the rows at hand.
+  double most_of(const double* weight, double within) const;
+  double most_of(const double* weight) const { return most_of(weight, total_); }
   double least_of(const double* weight) const;
 
  private:

@@ -204,31 +204,56 @@ using MaxNodes = std::optional<std::uint64_t>;
 constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 constexpr std::int64_t most_rows = std::int64_t{1} << 52, most_leaves = 1'000'000;
 
+// The arguments that the searches for trees share.
+struct TreeArguments {
+  std::optional<Ints> label;
+  Doubles weight;
+  std::optional<Longs> count;
+  std::size_t n_classes;
+  double units;
+  std::int32_t criterion;
+  double penalty;
+  std::int32_t max_depth;
+  std::optional<std::int64_t> max_leaves;
+  double min_weight;
+  std::int64_t min_rows;
+  MaxNodes max_nodes;
+
+  void check(std::size_t n_rows) const {
+    require_classes(n_classes);
+    require(!label || label->shape(0) == n_rows, "expected one label per row");
+    require(weight.shape(0) == n_rows * (label ? 1 : n_classes), "expected one weight per row, or one per row and class without labels");
+    require(!count || count->shape(0) == n_rows, "expected one count per row");
+    if (label) require_labels(*label, n_classes);
+    require_weights(weight, "weights must be finite and not negative, and so must their sum");
+    require_all(count, [](std::int64_t n) { return n >= 0 && n <= most_rows; }, "counts must not be negative");
+    require(std::isfinite(units) && units > 0, "units must be positive");
+    require(0 <= criterion && criterion < n_criteria, "the criterion is out of range");
+    require(is_weight(penalty) && max_depth >= 0, "penalty and max_depth must not be negative");
+    require(!max_leaves || (*max_leaves >= 1 && *max_leaves <= most_leaves), "max_leaves must be between 1 and 1,000,000");
+    require(is_weight(min_weight) && min_rows >= 1, "min_weight must not be negative, and min_rows must be at least 1");
+  }
+  const std::int32_t* labels() const { return label ? label->data() : nullptr; }
+  const std::int64_t* counts() const { return count ? count->data() : nullptr; }
+  TreeTask task() const {
+    return {static_cast<Criterion>(criterion), units, penalty, max_depth, max_leaves.value_or(LeafBudget::unlimited),
+            {min_weight, min_rows}, max_nodes.value_or(unlimited)};
+  }
+};
+
 auto solve_tree(Bytes table, std::optional<Ints> label, Doubles weight, std::optional<Longs> count, std::size_t n_classes, std::int32_t criterion,
                 double penalty, std::int32_t max_depth, std::optional<std::int64_t> max_leaves, double min_weight, std::int64_t min_rows,
                 MaxNodes max_nodes, double time_limit, double units) {
-  require_classes(n_classes);
-  require(!label || label->shape(0) == table.shape(0), "expected one label per row");
-  require(weight.shape(0) == table.shape(0) * (label ? 1 : n_classes), "expected one weight per row, or one per row and class without labels");
-  require(!count || count->shape(0) == table.shape(0), "expected one count per row");
-  if (label) require_labels(*label, n_classes);
-  require_weights(weight, "weights must be finite and not negative, and so must their sum");
-  require_all(count, [](std::int64_t n) { return n >= 0 && n <= most_rows; }, "counts must not be negative");
+  const TreeArguments given{label, weight, count, n_classes, units, criterion, penalty, max_depth, max_leaves, min_weight, min_rows, max_nodes};
+  given.check(table.shape(0));
   require_all(table, [](std::uint8_t bit) { return bit <= 1; }, "the table must hold only 0 and 1");
-  require(std::isfinite(units) && units > 0, "units must be positive");
-  require(0 <= criterion && criterion < n_criteria, "the criterion is out of range");
-  require(is_weight(penalty) && max_depth >= 0, "penalty and max_depth must not be negative");
-  require(!max_leaves || (*max_leaves >= 1 && *max_leaves <= most_leaves), "max_leaves must be between 1 and 1,000,000");
-  require(is_weight(min_weight) && min_rows >= 1, "min_weight must not be negative, and min_rows must be at least 1");
   Stop stop(time_limit);
   TreeResult result;
   {
     nb::gil_scoped_release no_gil;
     stop.look_up_with(look_for_signals);
-    const TreeTable rows{table.data(), label ? label->data() : nullptr, weight.data(), count ? count->data() : nullptr, table.shape(0), table.shape(1), n_classes};
-    const TreeTask task{static_cast<Criterion>(criterion), units, penalty, max_depth, max_leaves.value_or(LeafBudget::unlimited),
-                        {min_weight, min_rows}, max_nodes.value_or(unlimited)};
-    result = optimal_tree(rows, task, stop);
+    const TreeTable rows{table.data(), given.labels(), weight.data(), given.counts(), table.shape(0), table.shape(1), n_classes};
+    result = optimal_tree(rows, given.task(), stop);
   }
   std::vector<std::int32_t> column, left, right;
   for (const TreeNode& node : result.tree) column.push_back(node.column), left.push_back(node.left), right.push_back(node.right);
@@ -236,23 +261,20 @@ auto solve_tree(Bytes table, std::optional<Ints> label, Doubles weight, std::opt
                          to_numpy(std::move(left)), to_numpy(std::move(right)));
 }
 
-auto solve_raw_tree(IntMatrix rank, std::optional<Ints> label, Doubles weight, std::size_t n_classes, double penalty, std::int32_t max_depth,
-                    MaxNodes max_nodes, double time_limit) {
-  require_classes(n_classes);
+auto solve_raw_tree(IntMatrix rank, std::optional<Ints> label, Doubles weight, std::optional<Longs> count, std::size_t n_classes,
+                    std::int32_t criterion, double penalty, std::int32_t max_depth, std::optional<std::int64_t> max_leaves, double min_weight,
+                    std::int64_t min_rows, MaxNodes max_nodes, double time_limit, double units) {
+  const TreeArguments given{label, weight, count, n_classes, units, criterion, penalty, max_depth, max_leaves, min_weight, min_rows, max_nodes};
   require(n_classes >= 2, "expected at least two classes");
-  require(!label || label->shape(0) == rank.shape(0), "expected one label per row");
-  require(weight.shape(0) == rank.shape(0) * (label ? 1 : n_classes), "expected one weight per row, or one per row and class without labels");
-  if (label) require_labels(*label, n_classes);
-  require_weights(weight, "weights must be finite and not negative, and so must their sum");
+  given.check(rank.shape(0));
   require_all(rank, is_below(rank.shape(0)), "a rank must be below the number of rows");
-  require(is_weight(penalty) && max_depth >= 0, "penalty and max_depth must not be negative");
   Stop stop(time_limit);
   RawTreeResult result;
   {
     nb::gil_scoped_release no_gil;
     stop.look_up_with(look_for_signals);
-    const RawTable table{rank.data(), label ? label->data() : nullptr, weight.data(), rank.shape(0), rank.shape(1), n_classes};
-    result = raw_tree(table, penalty, max_depth, max_nodes.value_or(unlimited), stop);
+    const RawTable table{rank.data(), given.labels(), weight.data(), given.counts(), rank.shape(0), rank.shape(1), n_classes};
+    result = raw_tree(table, given.task(), stop);
   }
   std::vector<std::int32_t> column, rank_left, rank_right, left, right;
   for (const RawNode& node : result.tree) {
@@ -397,8 +419,9 @@ NB_MODULE(_core, m) {
   m.def("solve_tree", &fcca::solve_tree, nb::arg("table"), nb::arg("label").none(), nb::arg("weight"), nb::arg("count").none(),
         nb::arg("n_classes"), nb::arg("criterion"), nb::arg("penalty"), nb::arg("max_depth"), nb::arg("max_leaves").none(),
         nb::arg("min_weight"), nb::arg("min_rows"), nb::arg("max_nodes").none(), nb::arg("time_limit"), nb::arg("units") = 1.0);
-  m.def("solve_raw_tree", &fcca::solve_raw_tree, nb::arg("rank"), nb::arg("label").none(), nb::arg("weight"), nb::arg("n_classes"),
-        nb::arg("penalty"), nb::arg("max_depth"), nb::arg("max_nodes").none(), nb::arg("time_limit"));
+  m.def("solve_raw_tree", &fcca::solve_raw_tree, nb::arg("rank"), nb::arg("label").none(), nb::arg("weight"), nb::arg("count").none(),
+        nb::arg("n_classes"), nb::arg("criterion"), nb::arg("penalty"), nb::arg("max_depth"), nb::arg("max_leaves").none(),
+        nb::arg("min_weight"), nb::arg("min_rows"), nb::arg("max_nodes").none(), nb::arg("time_limit"), nb::arg("units") = 1.0);
   m.def("select_thresholds", &fcca::select_thresholds, nb::arg("passed"), nb::arg("label"), nb::arg("weight"), nb::arg("n_classes"),
         nb::arg("chain_size"), nb::arg("count"), nb::arg("state"), nb::arg("feature"), nb::arg("per_feature"), nb::arg("max_features"),
         nb::arg("n_thresholds"), nb::arg("ceiling"), nb::arg("max_nodes").none(), nb::arg("time_limit"));

@@ -16,6 +16,9 @@ namespace fcca {
 // it becomes one row per class with a positive net weight. So every row has one label, the class of its net weight.
 //
 // With sums s_k of the net weights, a leaf makes Σ |net| − max s_k errors, and (Σ |net| − |s|) / 2 with one signed sum s.
+//
+// Net weights are for the error alone. For other costs of leaves, a row of the problem becomes one row per class with its weight of that
+// class (is_net is false). These rows have equal values everywhere, so no split separates them.
 template <class W>
 struct RawRows {
   using Id = std::conditional_t<sizeof(W) == 2, std::uint16_t, std::uint32_t>;
@@ -28,14 +31,16 @@ struct RawRows {
   };
 
   std::size_t n_rows = 0, n_columns = 0, n_classes = 0;
+  bool is_net = true;        // false: the weights are whole weights of one class, not net weights
   double weight = 0;         // Σ |net weight|
-  std::vector<double> sums;  // net weight by class; one signed sum with two classes
+  std::vector<double> sums;  // net weight by class; one signed sum with two classes; then the number of rows, if rows are counted
   std::vector<W> net;        // by row
   std::vector<Id> label, kind;
+  std::vector<std::int64_t> count;  // by row: the number of rows that it stands for; empty if rows are not counted
   std::vector<Id> order;     // columns × rows: the rows, sorted by the column; equal values by label
   std::vector<Id> rank;      // columns × rows: the rank of the value at each place of the order
 
-  bool binary() const { return n_classes == 2; }
+  bool binary() const { return is_net && n_classes == 2; }
   const Id* order_of(std::size_t column) const { return order.data() + column * n_rows; }
   const Id* ranks_of(std::size_t column) const { return rank.data() + column * n_rows; }
   bool is_constant(std::size_t column) const { return ranks_of(column)[0] == ranks_of(column)[n_rows - 1]; }
@@ -51,9 +56,10 @@ struct RawRows {
   };
   // The rows at the places [begin, end) of a column's order.
   void restrict_to(std::size_t column, std::size_t begin, std::size_t end, Scratch& scratch, RawRows& out) const {
-    out.n_rows = end - begin, out.n_columns = n_columns, out.n_classes = n_classes;
+    out.n_rows = end - begin, out.n_columns = n_columns, out.n_classes = n_classes, out.is_net = is_net;
     out.weight = 0, out.sums.assign(sums.size(), 0.0);
     out.net.resize(out.n_rows), out.label.resize(out.n_rows), out.kind.resize(out.n_rows);
+    out.count.resize(count.empty() ? 0 : out.n_rows);
     scratch.new_id.resize(n_rows), scratch.kept.assign(n_rows, 0);
     for (std::size_t place = begin; place < end; ++place) scratch.kept[order_of(column)[place]] = 1;
     std::size_t next = 0;
@@ -62,6 +68,7 @@ struct RawRows {
       if (!scratch.kept[row]) continue;
       out.net[next] = net[row], out.label[next] = label[row], out.kind[next] = kind[row];
       out.weight += weight_of(row), out.sums[binary() ? 0 : label[row]] += static_cast<double>(net[row]);
+      if (!count.empty()) out.count[next] = count[row], out.sums[n_classes] += static_cast<double>(count[row]);
       ++next;
     }
     // Every row is written, and only a kept one moves the place on. The last column may so write one entry too many.

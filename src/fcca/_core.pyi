@@ -144,11 +144,17 @@ def solve_raw_tree(
     rank: _Ints,
     label: _Ints | None,
     weight: _Floats,
+    count: _Longs | None,
     n_classes: int,
+    criterion: int,
     penalty: float,
     max_depth: int,
+    max_leaves: int | None,
+    min_weight: float,
+    min_rows: int,
     max_nodes: int | None,
     time_limit: float,
+    units: float = 1.0,
 ) -> tuple[float, float, bool, int, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
 def select_thresholds(
     passed: _Ints,

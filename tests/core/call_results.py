@@ -33,7 +33,7 @@ def check_call(name: str, arguments: Arguments) -> None:
     elif name == "solve_raw_tree":
         cost, bound, is_optimal, _, column, rank_left, rank_right, left, right = result
         assert ((rank_left < rank_right) == (column >= 0)).all()
-        tree = {**arguments, "table": arguments["rank"], "criterion": 0}
+        tree = {**arguments, "table": arguments["rank"]}
         _check_tree(tree, cost, bound, is_optimal, 0, column, left, right)
     elif name == "greedy_thresholds":
         assert len(set(result)) == arguments["n_thresholds"] == len(result)

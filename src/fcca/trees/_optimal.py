@@ -20,7 +20,7 @@ from fcca import _core
 from fcca.exceptions import InvalidInputError, LightWeightsWarning, UnfinishedSearchWarning
 from fcca.tables import Column, Columns, SoftLabels, check_weights
 from fcca.trees._answers import ACCEPTED_TYPES, TreeAnswersMixin
-from fcca.trees._columns import Questions, binary_questions, midpoint_questions, zeros_and_ones
+from fcca.trees._columns import Questions, binary_questions, zeros_and_ones
 from fcca.trees._criteria import CRITERIA, default_leaf_price, leaf_cost
 from fcca.trees._labels import HardLabels
 from fcca.trees._numeric_columns import NumericColumns
@@ -158,9 +158,8 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
             Training rows. Columns of 0 and 1 are used directly. Other columns may be split at every midpoint between
-            neighbouring training values. For ``criterion="error"`` without limits on leaves, the number of these midpoints
-            is not limited. Then values may also be missing, as NaN. The search chooses the side of the missing values at
-            every split, and may also separate them from all other values.
+            neighbouring training values, and their values may be missing, as NaN. The search chooses the side of the
+            missing values at every split, and may also separate them from all other values.
         y : array-like of shape (n_rows,)
             Labels of any type.
         sample_weight : array-like of shape (n_rows,), optional
@@ -207,8 +206,7 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        allowed = "allow-nan" if self._searches_raw_columns else True
-        X, y = validate_data(self, X, y, dtype=ACCEPTED_TYPES, order="C", ensure_all_finite=allowed)
+        X, y = validate_data(self, X, y, dtype=ACCEPTED_TYPES, order="C", ensure_all_finite="allow-nan")
         check_classification_targets(y)
         weight = check_weights(sample_weight, len(X))
         n_rows = np.ones(len(X), dtype=np.int64) if n_rows is None else n_rows
@@ -255,64 +253,25 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def _search(self, X: NDArray[Any], rows: HardLabels | SoftLabels) -> _Found:
-        """Choose the search for the columns and the limits, and run it."""
+        """Choose the search for the columns, and run it."""
         n_classes, answers = len(self.classes_), zeros_and_ones(X)
         if answers is not None:
             return self._search_questions(binary_questions(answers, n_classes), rows)
-        if self._searches_raw_columns:
-            return self._search_raw_columns(NumericColumns.of(X), rows)
-        return self._search_questions(midpoint_questions(X, n_classes), rows)
-
-    @property
-    def _searches_raw_columns(self) -> bool:
-        """True if the search on raw columns supports the criterion and the limits."""
-        has_leaf_limit = self.max_leaf_nodes is not None and (
-            self.max_depth is None or self.max_leaf_nodes.bit_length() <= self.max_depth
-        )
-        return (
-            self.criterion == "error"
-            and not has_leaf_limit
-            and self.min_samples_leaf == 1
-            and self.min_weight_fraction_leaf == 0
-        )
+        return self._search_raw_columns(NumericColumns.of(X), rows)
 
     def _search_questions(self, asked: Questions, rows: HardLabels | SoftLabels) -> _Found:
         self.regularization_ = self._checked_regularization(rows, len(asked.feature))
-        total = rows.total * rows.units
-        _, bound, is_optimal, n_nodes, column, left, right = _core.solve_tree(
-            table=asked.answers,
-            label=rows.label,
-            weight=rows.weight.ravel(),
-            units=rows.units,
-            count=rows.n_rows if self.min_samples_leaf > 1 else None,
-            n_classes=max(2, len(self.classes_)),
-            criterion=CRITERIA[self.criterion],
-            penalty=self.regularization_ * total,
-            max_depth=self._deepest,
-            max_leaves=self.max_leaf_nodes,
-            min_weight=self.min_weight_fraction_leaf * total,
-            min_rows=self.min_samples_leaf,
-            max_nodes=self.max_nodes,
-            time_limit=self._seconds,
-        )
+        _, bound, is_optimal, n_nodes, column, left, right = _core.solve_tree(table=asked.answers, **self._task(rows))
         inner = column >= 0
         feature, threshold = np.full(len(column), -1, dtype=np.int32), np.full(len(column), np.nan)
         feature[inner], threshold[inner] = asked.feature[column[inner]], asked.threshold[column[inner]]
-        n_midpoints = len(asked.feature) if asked.at_midpoints else 0
         structure = TreeStructure.of_splits(feature, threshold, left, right)
-        return _Found(structure, bound, bool(is_optimal), int(n_nodes), n_midpoints, np.empty(0, dtype=np.int32))
+        return _Found(structure, bound, bool(is_optimal), int(n_nodes), 0, np.empty(0, dtype=np.int32))
 
     def _search_raw_columns(self, columns: NumericColumns, rows: HardLabels | SoftLabels) -> _Found:
         self.regularization_ = self._checked_regularization(rows, columns.n_thresholds)
         _, bound, is_optimal, n_nodes, copy, rank_left, rank_right, left, right = _core.solve_raw_tree(
-            rank=columns.rank,
-            label=rows.label,
-            weight=rows.weight.ravel(),
-            n_classes=max(2, len(self.classes_)),
-            penalty=self.regularization_ * rows.total * rows.units,
-            max_depth=self._deepest,
-            max_nodes=self.max_nodes,
-            time_limit=self._seconds,
+            rank=columns.rank, **self._task(rows)
         )
         inner = np.flatnonzero(copy >= 0)
         feature, threshold = np.full(len(copy), -1, dtype=np.int32), np.full(len(copy), np.nan)
@@ -326,13 +285,24 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         missing = columns.feature[columns.missing_right]
         return _Found(structure, bound, bool(is_optimal), int(n_nodes), columns.n_thresholds, missing)
 
-    @property
-    def _deepest(self) -> int:
-        return DEEPEST if self.max_depth is None else min(self.max_depth, DEEPEST)
-
-    @property
-    def _seconds(self) -> float:
-        return np.inf if self.time_limit is None else self.time_limit
+    def _task(self, rows: HardLabels | SoftLabels) -> dict[str, Any]:
+        """Return the arguments that both searches share."""
+        total = rows.total * rows.units
+        return {
+            "label": rows.label,
+            "weight": rows.weight.ravel(),
+            "units": rows.units,
+            "count": rows.n_rows if self.min_samples_leaf > 1 else None,
+            "n_classes": max(2, len(self.classes_)),
+            "criterion": CRITERIA[self.criterion],
+            "penalty": self.regularization_ * total,
+            "max_depth": DEEPEST if self.max_depth is None else min(self.max_depth, DEEPEST),
+            "max_leaves": self.max_leaf_nodes,
+            "min_weight": self.min_weight_fraction_leaf * total,
+            "min_rows": self.min_samples_leaf,
+            "max_nodes": self.max_nodes,
+            "time_limit": np.inf if self.time_limit is None else self.time_limit,
+        }
 
     def _warn_unfinished(self, n_midpoints: int) -> None:
         advice = (
@@ -405,7 +375,7 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self._searches_raw_columns
+        tags.input_tags.allow_nan = True
         return tags
 
 
