@@ -132,6 +132,13 @@ void RawLeafCosts<W>::close(Search& search, const Threshold& threshold) const {
 // Solves the first splits of a column that can cost less than the limits and the best trees. Lowers the bounds to theirs.
 template <class W>
 void RawLeafCosts<W>::try_column(Search& search, std::size_t column) {
+  if (effort_.stopped()) {  // what is left has trees of at least three leaves
+    for (std::size_t s = first_slot(); s < search.best.size(); ++s) {
+      RawSolution& own = search.best[s];
+      own.bound = std::min(own.bound, 3 * penalty_), own.floor = std::min(own.floor, 3 * penalty_);
+    }
+    return;
+  }
   list_thresholds(search, column);
   while (!open_.empty()) {
     if (!effort_.go_on(search.rows.n_rows * search.rows.n_columns)) {

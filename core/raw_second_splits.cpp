@@ -31,7 +31,7 @@ struct LeafFormula {
     } else {
       double squares = 0;
       for (std::size_t k = 0; k < n_all; ++k) squares += static_cast<double>(w[k]) * static_cast<double>(w[k]);
-      cost = n > 0 ? static_cast<double>(n) - squares / static_cast<double>(n) : 0;
+      cost = n > 0 ? std::max(0.0, static_cast<double>(n) - squares / static_cast<double>(n)) : 0;
     }
     return cost;
   }
@@ -171,7 +171,7 @@ void RawSecondSplits<W>::close_block(std::size_t side, const W* added, const Can
   const std::size_t P = n_planes_;
   W *at = at_.data() + side * P, *rest = rest_.data(), any = W(0);
   const W* all = all_.data() + side * P;
-  for (std::size_t k = 0; k < cost_.n_classes(); ++k) any += added[k];
+  for (std::size_t k = 0; k < P; ++k) any += added[k];
   if (any == W(0)) return;
   for (std::size_t k = 0; k < P; ++k) at[k] += added[k], rest[k] = all[k] - at[k];
   const double before = leaf_at_[side], behind = leaf(rest), cost = (leaf_at_[side] = leaf(at)) + behind;

@@ -95,6 +95,7 @@ LabelledRows class_rows(const MergedRows& rows, std::size_t n_classes, const Lea
       if (w > 0) out.add(rows.source[r], w, k, count), count = 0;
       weight += w;
     }
+    if (weight == 0 && rules.min_rows > 1) out.add(rows.source[r], 0, 0, count);  // the row counts, although it weighs nothing
     out.is_counted = out.is_counted || (rules.min_rows > 1 && weight != static_cast<double>(rows.count[r]));
   }
   return out;

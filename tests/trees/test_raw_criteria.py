@@ -195,3 +195,20 @@ def test_defaults_accept_more_thresholds_than_binary_columns_and_missing_values(
         tree = OptimalTreeClassifier(max_nodes=50).fit(X, y)
     assert tree.tree_.feature[0] == 3
     assert 0 < tree.lower_bound_ <= tree.objective_
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_rows_of_a_class_without_weight_count_for_the_size_of_leaves(criterion):
+    for seed in range(20):
+        random = np.random.default_rng([7, seed])
+        X, y = random.integers(0, 6, size=(30, 2)).astype(float), random.integers(0, 3, size=30)
+        settings = {
+            "criterion": criterion,
+            "max_leaf_nodes": 4,
+            "min_samples_leaf": 6,
+            "class_weight": {0: 0.0, 1: 1.0, 2: 2.0},
+        }
+        raw = OptimalTreeClassifier(3, regularization=0.01, **settings).fit(X, y)
+        binary = OptimalTreeClassifier(3, regularization=0.01, **settings).fit(tree_enumeration.midpoint_table(X), y)
+        assert_same(raw.objective_, binary.objective_, seed)
+        assert raw.is_optimal_
