@@ -55,7 +55,7 @@ class Fit(NamedTuple):
     errors: int
     bound: float
     proven: bool
-    gap: float = 0.0
+    gap: float = np.nan
 
 
 def path_of(name: str) -> Path:

@@ -186,7 +186,7 @@ def test_the_time_limit_is_for_the_other_levels_and_the_own_tree_stays_as_it_is(
 
 def test_a_level_with_more_thresholds_than_can_be_searched_is_left_out_and_said(monkeypatch):
     classifier, _ = fitted("breast cancer")
-    monkeypatch.setattr("fcca.trees._columns.MOST_QUESTIONS", len(classifier.discretizer_.thresholds_))
+    monkeypatch.setattr("fcca.trees._columns.MOST_COLUMNS", len(classifier.discretizer_.thresholds_))
     data, _ = documents(classifier)
     assert [level["value"] for level in levels_of(data)] == [0.7, 0.9]
     assert data["axes"][0]["start"] == 0

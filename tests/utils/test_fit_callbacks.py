@@ -121,6 +121,14 @@ def test_ctrl_c_still_ends_only_the_search_on_a_terminal():
         assert not stop_search()
 
 
+def test_an_interrupted_job_ends_its_task():
+    model = FCCADiscretizer(boosting()).set_callbacks(recorder := Recorder())
+    with reported_to_callbacks(model, X, y):
+        with pytest.raises(KeyboardInterrupt), progress_bar("Work", 4):
+            raise KeyboardInterrupt
+        assert "Work" in [name for _, name, _ in recorder.ended]
+
+
 def test_the_shown_job_gets_the_same_progress():
     lines = []
 

@@ -136,7 +136,7 @@ class FCCADiscretizer(CallbackSupportMixin, CrossingQueries, PartialFitTransform
         as ``"loky"`` or ``"dask"``, it is the number of processes. The result does not depend on ``n_jobs``.
     verbose : int, default=None
         None shows a progress bar in a terminal or a notebook, if the work takes more than two seconds. 0 shows nothing. 1
-        always shows the progress on standard error. ``set_callbacks`` reports it to the callbacks of scikit-learn 1.9.
+        always shows the progress on standard error. With scikit-learn 1.9 or newer, ``set_callbacks`` reports it to callbacks.
     selection : OptimalSelection, default=None
         Chooses, among the thresholds that ``Q`` and ``max_thresholds`` keep, those with the smallest inconsistency on the
         training rows. None keeps all of these thresholds. See also :meth:`set_selection`.

@@ -20,7 +20,7 @@ from fcca import _core
 from fcca.exceptions import InvalidInputError, LightWeightsWarning, UnfinishedSearchWarning
 from fcca.tables import Column, Columns, SoftLabels, check_weights
 from fcca.trees._answers import ACCEPTED_TYPES, TreeAnswersMixin
-from fcca.trees._columns import Questions, binary_questions, zeros_and_ones
+from fcca.trees._columns import check_number_of_columns, zeros_and_ones
 from fcca.trees._criteria import CRITERIA, default_leaf_price, leaf_cost
 from fcca.trees._labels import HardLabels
 from fcca.trees._numeric_columns import NumericColumns
@@ -254,18 +254,16 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
 
     def _search(self, X: NDArray[Any], rows: HardLabels | SoftLabels) -> _Found:
         """Choose the search for the columns, and run it."""
-        n_classes, answers = len(self.classes_), zeros_and_ones(X)
-        if answers is not None:
-            return self._search_questions(binary_questions(answers, n_classes), rows)
+        binary = zeros_and_ones(X)
+        if binary is not None:
+            check_number_of_columns(binary.shape[1], len(self.classes_))
+            return self._search_binary_columns(binary, rows)
         return self._search_raw_columns(NumericColumns.of(X), rows)
 
-    def _search_questions(self, asked: Questions, rows: HardLabels | SoftLabels) -> _Found:
-        self.regularization_ = self._checked_regularization(rows, len(asked.feature))
-        _, bound, is_optimal, n_nodes, column, left, right = _core.solve_tree(table=asked.answers, **self._task(rows))
-        inner = column >= 0
-        feature, threshold = np.full(len(column), -1, dtype=np.int32), np.full(len(column), np.nan)
-        feature[inner], threshold[inner] = asked.feature[column[inner]], asked.threshold[column[inner]]
-        structure = TreeStructure.of_splits(feature, threshold, left, right)
+    def _search_binary_columns(self, table: NDArray[np.uint8], rows: HardLabels | SoftLabels) -> _Found:
+        self.regularization_ = self._checked_regularization(rows, table.shape[1])
+        _, bound, is_optimal, n_nodes, column, left, right = _core.solve_tree(table=table, **self._task(rows))
+        structure = TreeStructure.of_splits(column, np.where(column >= 0, 0.5, np.nan), left, right)
         return _Found(structure, bound, bool(is_optimal), int(n_nodes), 0, np.empty(0, dtype=np.int32))
 
     def _search_raw_columns(self, columns: NumericColumns, rows: HardLabels | SoftLabels) -> _Found:

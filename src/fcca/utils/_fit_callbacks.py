@@ -66,27 +66,32 @@ class CallbackDisplay:
     @contextmanager
     def job(self, label: str, total: int | None) -> Iterator[Update]:
         """Report a job while a ``with`` block runs; see :meth:`ProgressDisplay.job`."""
-        n_parts = min(MOST_PARTS, total or 0)
+        given, total = total, total or 0
+        n_parts = min(MOST_PARTS, total)
         task = self._context.subcontext(task_name=label, max_subtasks=n_parts)
         task.call_on_fit_task_begin(estimator=self._estimator)
         reported = 0
 
         def report(done: int) -> None:
             nonlocal reported
-            while reported < n_parts and (reported + 1) * (total or 0) <= done * n_parts:
+            while reported < n_parts and (reported + 1) * total <= done * n_parts:
                 part = task.subcontext(task_name=f"{label}, part")
                 part.call_on_fit_task_begin(estimator=self._estimator)
                 part.call_on_fit_task_end(estimator=self._estimator)
                 reported += 1
 
-        with self._shown_job(label, total) as show:
+        try:
+            with self._shown_job(label, given) as show:
 
-            def update(done: int, of: int | None = None) -> None:
-                if show is not None:
-                    show(done, of)
-                report(done)
+                def update(done: int, of: int | None = None) -> None:
+                    if show is not None:
+                        show(done, of)
+                    report(done)
 
-            yield update
+                yield update
+        except KeyboardInterrupt:  # the fit may go on with the rows searched so far
+            task.call_on_fit_task_end(estimator=self._estimator)
+            raise
         task.call_on_fit_task_end(estimator=self._estimator)
 
     def _shown_job(self, label: str, total: int | None) -> AbstractContextManager[Update | None]:
