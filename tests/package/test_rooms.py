@@ -34,7 +34,7 @@ OF_SCIKIT_LEARN = {
     "models/readers/_forests.py": {"_support_missing_values"},
     "models/readers/_gradient_boosting.py": {"_raw_predict_init"},
     "models/readers/_hist_gradient_boosting.py": {"_preprocessor", "_predictors", "_baseline_prediction"},
-    "utils/_fit_callbacks.py": {"_init_callback_context"},
+    "discretizers/_fit_callbacks.py": {"_init_callback_context"},
 }
 
 

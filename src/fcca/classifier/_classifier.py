@@ -21,13 +21,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fcca.classifier._cross_validation import CrossValidationMixin, check_selects, choose_n_thresholds
 from fcca.classifier._fit_tree import binary_rows, fit_tree, resolve_fit_to, selection_fit_to
 from fcca.classifier._training_rows import are_training_rows
-from fcca.discretizers import BinaryRows, FCCADiscretizer, clone_to_fit
+from fcca.discretizers import (
+    BinaryRows,
+    CallbackSupportMixin,
+    FCCADiscretizer,
+    clone_to_fit,
+    reported_to_callbacks,
+    with_callbacks,
+)
 from fcca.exceptions import InvalidInputError, UnknownValuesWarning
 from fcca.metrics import fidelity
 from fcca.selection import OptimalSelection
 from fcca.tables import Columns, TrainingTable, check_column_names, routed_metadata, weighted_rows
 from fcca.trees import OptimalTreeClassifier, TreeAnswersMixin, TreeStructure
-from fcca.utils import FIT_TO, CallbackSupportMixin, progress_shown, reported_to_callbacks, with_callbacks
+from fcca.utils import FIT_TO, progress_shown
 
 #: Maximum number of branches of the search for the best thresholds.
 NODES_OF_CHOICE = 2_000

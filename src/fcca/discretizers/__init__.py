@@ -17,6 +17,11 @@ from fcca.discretizers._crossings import (
     find_deciding_values as find_deciding_values,
 )
 from fcca.discretizers._fcca import FCCADiscretizer as FCCADiscretizer
+from fcca.discretizers._fit_callbacks import (
+    CallbackSupportMixin as CallbackSupportMixin,
+    reported_to_callbacks as reported_to_callbacks,
+    with_callbacks as with_callbacks,
+)
 from fcca.discretizers._gtre import GTREDiscretizer as GTREDiscretizer
 from fcca.discretizers._medians import medians as medians
 from fcca.discretizers._midpoints import MidpointDiscretizer as MidpointDiscretizer

@@ -19,6 +19,7 @@ from fcca.constraints import Constraint
 from fcca.counterfactuals import DEFAULT_MARGIN, check_columns_of_scale, check_scale_of_model, check_special_of_model
 from fcca.discretizers._chunks import Chunks, MemoryChunks
 from fcca.discretizers._crossing_queries import CrossingQueries
+from fcca.discretizers._fit_callbacks import CallbackSupportMixin, reported_to_callbacks, with_callbacks
 from fcca.discretizers._partial_fit import PartialFitTransformer
 from fcca.discretizers._pipeline import FoundThresholds, find_thresholds
 from fcca.discretizers._presets import BLACK_BOX_DEPTH, most_thresholds
@@ -38,7 +39,7 @@ from fcca.models import check_supported, is_linear
 from fcca.selection import OptimalSelection, most_frequent
 from fcca.tables import HANDLINGS, Columns, PowerOfTwoScaler, routed_metadata, special_by_column
 from fcca.thresholds import ThresholdTable
-from fcca.utils import CallbackSupportMixin, progress_shown, reported_to_callbacks, step, with_callbacks
+from fcca.utils import progress_shown, step
 
 Floats = NDArray[np.float64]
 
@@ -136,7 +137,7 @@ class FCCADiscretizer(CallbackSupportMixin, CrossingQueries, PartialFitTransform
         as ``"loky"`` or ``"dask"``, it is the number of processes. The result does not depend on ``n_jobs``.
     verbose : int, default=None
         None shows a progress bar in a terminal or a notebook, if the work takes more than two seconds. 0 shows nothing. 1
-        always shows the progress on standard error. With scikit-learn 1.9 or newer, ``set_callbacks`` reports it to callbacks.
+        always shows the progress on standard error. With scikit-learn 1.9, ``set_callbacks`` reports it to callbacks, too.
     selection : OptimalSelection, default=None
         Chooses, among the thresholds that ``Q`` and ``max_thresholds`` keep, those with the smallest inconsistency on the
         training rows. None keeps all of these thresholds. See also :meth:`set_selection`.

@@ -2,7 +2,6 @@
 
 from fcca.utils._decimals import decimal_in_gap, plain, shortest_decimal
 from fcca.utils._file_access import AtomicOutputs, as_path, atomic_outputs, regular_content
-from fcca.utils._fit_callbacks import CallbackSupportMixin, reported_to_callbacks, with_callbacks
 from fcca.utils._html import bar, html_table, number, paragraph
 from fcca.utils._json_documents import (
     FIT_TO,
@@ -18,7 +17,9 @@ from fcca.utils._lazy import lazy_names
 from fcca.utils._numbers import is_number, is_whole, whole_number
 from fcca.utils._progress import (
     PlainDisplay,
+    ProgressDisplay,
     TerminalDisplay,
+    Update,
     open_display,
     progress_bar,
     progress_shown,
@@ -36,10 +37,11 @@ __all__ = [
     "LARGEST_WHOLE",
     "SELECTION_FIT_TO",
     "AtomicOutputs",
-    "CallbackSupportMixin",
     "DocumentReader",
     "PlainDisplay",
+    "ProgressDisplay",
     "TerminalDisplay",
+    "Update",
     "as_path",
     "atomic_outputs",
     "bar",
@@ -63,7 +65,6 @@ __all__ = [
     "progress_shown",
     "proof_in_words",
     "regular_content",
-    "reported_to_callbacks",
     "share_proof_in_words",
     "shortest_decimal",
     "shown_on",
@@ -73,6 +74,5 @@ __all__ = [
     "stopping_early",
     "type_in_words",
     "whole_number",
-    "with_callbacks",
     "without_repetition",
 ]

@@ -11,11 +11,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from fcca import FCCAClassifier, FCCADiscretizer
+from fcca.discretizers import reported_to_callbacks
 from fcca.utils import (
     TerminalDisplay,
     open_display,
     progress_bar,
-    reported_to_callbacks,
     shown_on,
     stop_search,
     stopping_early as stops_early,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from fcca.utils._progress import ProgressDisplay, Update, open_display, shown_on
+from fcca.utils import ProgressDisplay, Update, open_display, shown_on
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin, with_callbacks as with_callbacks
