@@ -201,7 +201,7 @@ def test_a_tree_gets_narrower_boxes_where_that_makes_its_letters_larger_and_warn
     figure.draw_without_rendering()
     texts = [text for text in display.ax_.texts if text.get_text()]
     assert min(text.get_fontsize() for text in texts) > 6
-    with pytest.warns(UserWarning, match=r"needs about 16 × 14 inches\. Omit ax"):
+    with pytest.warns(UserWarning, match=r"needs about 16 × 18 inches\. Omit ax"):
         TreeDisplay.from_estimator(made.deep()[0], ax=figure.subplots())
 
 
