@@ -274,7 +274,7 @@ template <class W>
 FirstSplitCosts SecondSplits<W>::of(std::size_t i) {
   const double right = leaf_of([&](std::size_t k) { return single_[k][i]; });
   const double left = leaf_of([&](std::size_t k) { return static_cast<W>(all_[k] - single_[k][i]); });
-  return {right + left, in_[i] + left, right + out_[i], in_[i] + out_[i]};
+  return {right + left, in_[i] + left, right + out_[i], in_[i] + out_[i], in_[i], out_[i]};
 }
 
 template <class W>

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 // musl cannot choose a copy when the program is loaded.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && !defined(FCCA_NO_CLONES)
@@ -40,10 +41,18 @@ template <class W>
 FCCA_INLINE void add_to_each_body(W* base, const std::size_t* places, std::size_t n_places, const W* x, std::size_t n) {
   for (std::size_t p = 0; p < n_places; ++p) add_body(base + places[p], x, n);
 }
-// lengths: number of entries of x for each place.
+// to[j] += weight where the mask is set. A set mask has all bits of a whole number, or is 1.
 template <class W>
-FCCA_INLINE void add_parts_body(W* base, const std::size_t* places, const std::size_t* lengths, std::size_t n_places, const W* x) {
-  for (std::size_t p = 0; p < n_places; ++p) add_body(base + places[p], x, lengths[p]);
+FCCA_INLINE void add_masked_body(W* to, const W* mask, W weight, std::size_t n) {
+  for (std::size_t j = 0; j < n; ++j) {
+    if constexpr (std::is_integral_v<W>) to[j] = static_cast<W>(to[j] + static_cast<W>(mask[j] & weight));
+    else to[j] += mask[j] * weight;
+  }
+}
+// lengths: number of entries of the mask for each place.
+template <class W>
+FCCA_INLINE void add_parts_body(W* base, const std::size_t* places, const std::size_t* lengths, std::size_t n_places, const W* mask, W weight) {
+  for (std::size_t p = 0; p < n_places; ++p) add_masked_body(base + places[p], mask, weight, lengths[p]);
 }
 
 template <class W>
@@ -81,7 +90,8 @@ FCCA_INLINE void raise_body(W* best, const W* value, const W* minus, W plus, std
   FCCA_CLONES void add(W* to, const W* x, std::size_t n);                                                                      \
   FCCA_CLONES void subtract(W* to, const W* x, const W* y, std::size_t n);                                                     \
   FCCA_CLONES void add_to_each(W* base, const std::size_t* places, std::size_t n_places, const W* x, std::size_t n);           \
-  FCCA_CLONES void add_parts(W* base, const std::size_t* places, const std::size_t* lengths, std::size_t n_places, const W* x); \
+  FCCA_CLONES void add_masked(W* to, const W* mask, W weight, std::size_t n);                                                  \
+  FCCA_CLONES void add_parts(W* base, const std::size_t* places, const std::size_t* lengths, std::size_t n_places, const W* mask, W weight); \
   FCCA_CLONES Extremes<W> extremes(const W* pair, const W* single, std::size_t n);                                             \
   FCCA_CLONES void two_sided(W* running, const W* bucket, const W* total, const W* single_right, const W* single_left,         \
                              std::size_t n, Extremes<W>& right, Extremes<W>& left);                                            \

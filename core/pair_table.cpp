@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "pair_costs.hpp"
 #include "pair_kernels.hpp"
@@ -16,8 +17,9 @@ namespace kernels {
   FCCA_CLONES void add_to_each(W* base, const std::size_t* places, std::size_t n_places, const W* x, std::size_t n) {          \
     add_to_each_body(base, places, n_places, x, n);                                                                            \
   }                                                                                                                            \
-  FCCA_CLONES void add_parts(W* base, const std::size_t* places, const std::size_t* lengths, std::size_t n_places, const W* x) { \
-    add_parts_body(base, places, lengths, n_places, x);                                                                        \
+  FCCA_CLONES void add_masked(W* to, const W* mask, W weight, std::size_t n) { add_masked_body(to, mask, weight, n); }         \
+  FCCA_CLONES void add_parts(W* base, const std::size_t* places, const std::size_t* lengths, std::size_t n_places, const W* mask, W weight) { \
+    add_parts_body(base, places, lengths, n_places, mask, weight);                                                             \
   }                                                                                                                            \
   FCCA_CLONES Extremes<W> extremes(const W* pair, const W* single, std::size_t n) { return extremes_body(pair, single, n); }   \
   FCCA_CLONES void two_sided(W* running, const W* bucket, const W* total, const W* single_right, const W* single_left,         \
@@ -77,7 +79,7 @@ void PairTable<W>::reset(const TreeRows<W>& rows, bool is_half) {
 
 template <class W>
 template <bool is_added>
-void PairTable<W>::add_or_remove(const TreeRows<W>& rows, std::size_t row) {
+void PairTable<W>::add_or_remove(const TreeRows<W>& rows, std::size_t row, const W* mask) {
   const std::size_t n_runs = static_cast<std::size_t>(rows.first_run[row + 1] - rows.first_run[row]);
   const ColumnRun* runs = rows.runs.data() + rows.first_run[row];
   places_.resize(n_runs);
@@ -85,28 +87,41 @@ void PairTable<W>::add_or_remove(const TreeRows<W>& rows, std::size_t row) {
   if (is_half_) {
     lengths_.resize(n_runs);
     for (std::size_t p = 0; p < n_runs; ++p) lengths_[p] = length_of(static_cast<std::size_t>(runs[p].last));
+    if (mask == nullptr) write_mask(rows, row, row_.data()), mask = row_.data();
   }
   for (std::size_t k = 0; k < n_planes_; ++k) {
     const W there = rows.planes[row * n_planes_ + k], weight = is_added ? there : static_cast<W>(-there);
     sum_[k] = static_cast<W>(sum_[k] + weight);
     if (weight == 0) continue;
+    W* plane = pair_.data() + k * n_columns_ * stride_;
+    if (is_half_) {
+      kernels::add_masked(single_.data() + k * stride_, mask, weight, stride_);
+      kernels::add_parts(plane, places_.data(), lengths_.data(), places_.size(), mask, weight);
+      continue;
+    }
     std::fill(row_.begin(), row_.end(), W(0));
     for (std::size_t p = 0; p < n_runs; ++p) std::fill(row_.data() + runs[p].first, row_.data() + runs[p].last + 1, weight);
     kernels::add(single_.data() + k * stride_, row_.data(), stride_);
-    W* plane = pair_.data() + k * n_columns_ * stride_;
-    if (is_half_) kernels::add_parts(plane, places_.data(), lengths_.data(), places_.size(), row_.data());
-    else kernels::add_to_each(plane, places_.data(), places_.size(), row_.data(), stride_);
+    kernels::add_to_each(plane, places_.data(), places_.size(), row_.data(), stride_);
   }
 }
 
 template <class W>
-void PairTable<W>::add(const TreeRows<W>& rows, std::size_t row) {
-  add_or_remove<true>(rows, row);
+void PairTable<W>::write_mask(const TreeRows<W>& rows, std::size_t row, W* mask) {
+  std::fill_n(mask, rows.stride, W(0));
+  rows.for_each_run(row, [&](std::size_t first, std::size_t last) {
+    std::fill(mask + first, mask + last + 1, static_cast<W>(std::is_integral_v<W> ? -1 : 1));
+  });
 }
 
 template <class W>
-void PairTable<W>::remove(const TreeRows<W>& rows, std::size_t row) {
-  add_or_remove<false>(rows, row);
+void PairTable<W>::add(const TreeRows<W>& rows, std::size_t row, const W* mask) {
+  add_or_remove<true>(rows, row, mask);
+}
+
+template <class W>
+void PairTable<W>::remove(const TreeRows<W>& rows, std::size_t row, const W* mask) {
+  add_or_remove<false>(rows, row, mask);
 }
 
 template <class W>

@@ -15,6 +15,8 @@ namespace fcca {
 // Costs of the best trees with one first split, by their leaves. The penalties of the leaves are not included.
 struct FirstSplitCosts {
   double two, three_right, three_left, four;  // three_right: the rows that have the column are split again
+  // The sides alone, each with exactly two leaves; unknown for the plain error.
+  double right_split = -std::numeric_limits<double>::infinity(), left_split = right_split;
 };
 
 // The least of these costs over all first splits, and the cost of a leaf.
@@ -34,10 +36,13 @@ class PairTable {
  public:
   // An empty table over the columns of rows. is_half: only pairs with j < i are used, so no others are kept.
   void reset(const TreeRows<W>& rows, bool is_half);
-  // Adds a row to the bucket of the last column it passes in each chain; sum_chains() turns buckets into pairs.
-  void add(const TreeRows<W>& rows, std::size_t row);
+  // Writes, for a row, which columns it passes: a stride of masks for the kernels.
+  static void write_mask(const TreeRows<W>& rows, std::size_t row, W* mask);
+  // Adds a row to the bucket of the last column it passes in each chain; sum_chains() turns buckets into pairs. mask: from write_mask(), if
+  // it is at hand.
+  void add(const TreeRows<W>& rows, std::size_t row, const W* mask = nullptr);
   // Removes a row. This is exact if weights are whole.
-  void remove(const TreeRows<W>& rows, std::size_t row);
+  void remove(const TreeRows<W>& rows, std::size_t row, const W* mask = nullptr);
   void sum_chains(const TreeRows<W>& rows);
 
   // For each first column, the costs of the best trees of depth 2 of all rows, whose sums are given.
@@ -52,7 +57,7 @@ class PairTable {
 
  private:
   template <bool is_added>
-  void add_or_remove(const TreeRows<W>& rows, std::size_t row);
+  void add_or_remove(const TreeRows<W>& rows, std::size_t row, const W* mask);
   void set_others(const PairTable& total);
 
   std::size_t length_of(std::size_t i) const { return is_half_ ? std::min((i + lanes - 1) / lanes * lanes, stride_) : stride_; }

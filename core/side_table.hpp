@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <vector>
 
 #include "pair_table.hpp"
 #include "tree_rows.hpp"
@@ -15,7 +16,11 @@ namespace fcca {
 template <class W>
 class SideTable {
  public:
-  SideTable(const TreeRows<W>& rows, const PairTable<W>& total) : rows_(rows), total_(total) {}
+  SideTable(const TreeRows<W>& rows, const PairTable<W>& total) : rows_(rows), total_(total) {
+    if (rows.n_rows * rows.stride > most_masks) return;
+    masks_.resize(rows.n_rows * rows.stride);
+    for (std::size_t a = 0; a < rows.n_rows; ++a) PairTable<W>::write_mask(rows, a, masks_.data() + a * rows.stride);
+  }
 
   // Moves to a split of a chain. The rows are in order, and the rows before the border are on the left. check() is called at intervals.
   template <class Check>
@@ -28,16 +33,23 @@ class SideTable {
       table_.reset(rows_, true);
       order_ = order, holds_right_ = border >= n - border, border_ = holds_right_ ? n : 0;
     }
-    for (; border_ < border; ++border_) check(), holds_right_ ? table_.remove(rows_, order[border_]) : table_.add(rows_, order[border_]);
-    while (border_ > border) check(), --border_, holds_right_ ? table_.add(rows_, order[border_]) : table_.remove(rows_, order[border_]);
+    for (; border_ < border; ++border_) check(), add_or_remove(order[border_], !holds_right_);
+    while (border_ > border) check(), --border_, add_or_remove(order[border_], holds_right_);
   }
 
   ShallowCosts costs(const LeafCost& cost, bool is_right) { return table_.one_side(rows_, total_, cost, is_right == holds_right_); }
 
  private:
+  void add_or_remove(std::int32_t row, bool is_added) {
+    const W* mask = masks_.empty() ? nullptr : masks_.data() + static_cast<std::size_t>(row) * rows_.stride;
+    is_added ? table_.add(rows_, row, mask) : table_.remove(rows_, row, mask);
+  }
+
+  static constexpr std::size_t most_masks = std::size_t{1} << 23;  // at most 64 MB
   const TreeRows<W>& rows_;
   const PairTable<W>& total_;
   PairTable<W> table_;
+  std::vector<W> masks_;  // by row, unless there are too many
   const std::int32_t* order_ = nullptr;
   std::size_t border_ = 0;
   bool holds_right_ = false;

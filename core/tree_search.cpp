@@ -28,6 +28,8 @@ TreeSearch<W>::TreeSearch(TreeRows<W> rows, const LeafCost& cost, double penalty
   tolerance_ = 1e-10 * std::max(scale, penalty_);
   std::uint64_t state = 88172645463325252ull;
   for (std::size_t r = 0; r < rows_.n_rows; ++r) row_hash_.push_back(next_hash(state));
+  if (budget_.limited() && cost_.n_classes() == 2 && rows_.n_planes >= 2) clusters_.emplace(rows_, cost_);
+  if (clusters_ && !clusters_->are_useful()) clusters_.reset();
 }
 
 // The root may be a leaf of any size.
@@ -147,6 +149,7 @@ typename TreeSearch<W>::Solutions TreeSearch<W>::solve(const TreeRows<W>& parent
     const Known* known = look_up(asked, hash, key);
     if (known != nullptr && answer(*known, limits, best)) return best;
   }
+  if (raise_to_clusters_of(parent, rows, n, best)) return best;
   enter_node();
   best = search(parent.restricted(rows, n), sums, depth, std::move(best), is_root, side);
   if (depth < asked) {  // deeper trees cost at least the limit
@@ -184,9 +187,9 @@ typename TreeSearch<W>::Solutions TreeSearch<W>::search(const TreeRows<W>& rows,
   const auto betterable = [&](const Solution& tree) { return tree.cost > 4 * penalty_ + sums.least + tolerance_; };
   if (depth > 2 && std::any_of(best.begin(), best.end(), betterable)) {
     if (depth == 3 && cost_.is_plain_error()) sweep(rows, total, costs, best, is_root);
-    else if (depth == 3) sweep_by_bounds(rows, total, costs, leaf_cost(sums), best, is_root, side);
+    else if (depth == 3) sweep_by_bounds(rows, total, first_splits, costs, leaf_cost(sums), best, is_root, side);
     else if (depth == 4 && may_use_quarters(rows)) solve_depth_four(rows, best, is_root);
-    else branch(rows, costs, depth, best, is_root);
+    else branch(rows, first_splits, costs, depth, best, is_root, side);
   }
   return best;
 }
@@ -309,13 +312,18 @@ void TreeSearch<W>::sweep(const TreeRows<W>& rows, const PairTable<W>& total, co
 // Depth 4 and more: every split has a lower bound for its left and its right side. Solving one split raises the bounds of the
 // others. The split with the least bound is solved next, so that the least bound, which is the bound of the node, rises evenly.
 template <class W>
-void TreeSearch<W>::branch(const TreeRows<W>& rows, const std::vector<double>& costs, std::int32_t depth, Solutions& best, bool is_root) {
-  SplitBounds<W> bounds(rows, budget_, row_hash_, cost_.more_rows_cost_more(),
-                        [this](const WeightSums& sums, double* side) { bounds_without_search(sums, side); });
-  std::optional<QuarterBounds<W>> quarters;
-  if (depth == 4 && !cost_.is_plain_error() && rows.n_columns <= QuarterBounds<W>::most_columns) {
-    quarters.emplace(rows, std::min(shallow_slots(), budget_.n_slots()), cost_.more_rows_cost_more());
+void TreeSearch<W>::branch(const TreeRows<W>& rows, const std::vector<FirstSplitCosts>& first_splits, const std::vector<double>& costs,
+                           std::int32_t depth, Solutions& best, bool is_root, Side side) {
+  SplitBounds<W> bounds = bounds_from_pairs(rows, first_splits);
+  if (side.quarters != nullptr && budget_.limited()) side.quarters->raise(side.side, rows, shallow_side_slots, bounds);
+  std::optional<QuarterBounds<W>> own_quarters;
+  QuarterBounds<W>* quarters = is_root && root_quarters_ ? &*root_quarters_ : nullptr;
+  if (quarters == nullptr && depth == 4 && !cost_.is_plain_error() && rows.n_columns <= QuarterBounds<W>::most_columns) {
+    std::optional<QuarterBounds<W>>& kept = is_root ? root_quarters_ : own_quarters;
+    quarters = &kept.emplace(rows, std::min(shallow_slots(), budget_.n_slots()), cost_.more_rows_cost_more());
+    if (side.quarters != nullptr) quarters->share(eighths_, side.column_side);
   }
+  if (is_root) raise_by_shallower(bounds);
   std::optional<CommonMost<W>> most;  // if most columns are nested, the splits of one chain are enough
   const auto check = [&] { if (rows.n_columns > wide) check_stop(); };
   if (cost_.more_rows_cost_more() && CommonMost<W>::is_useful(rows)) most.emplace(rows, check);
@@ -325,19 +333,13 @@ void TreeSearch<W>::branch(const TreeRows<W>& rows, const std::vector<double>& c
     NextSplit next = next_split(bounds, done, costs, best, is_first);
     if (is_root && is_first && next.split >= 0) next.split = split_of_shallower(rows, next.split);
     if (is_root) root_bound_ = std::max(root_bound_, std::min(next.least_bound, best.back().cost));
-    if (next.split < 0) return;
+    if (next.split < 0) break;
     done[next.split] = 1;
-    const bool is_better = !bounds.adopt_twin(next.split) && solve_sides(rows, bounds, next.split, depth, best, quarters ? &*quarters : nullptr);
+    const bool is_better = !bounds.adopt_twin(next.split) && solve_sides(rows, bounds, next.split, depth, best, quarters, side);
     if (is_better && is_root) root_best_ = best.back();
     most ? bounds.spread_from(next.split, *most) : bounds.spread_from(next.split);
   }
-}
-
-// The first split of the best shallower tree, to find a good tree early; another one if that tree is a leaf.
-template <class W>
-std::int32_t TreeSearch<W>::split_of_shallower(const TreeRows<W>& rows, std::int32_t otherwise) const {
-  const auto found = std::find(rows.column.begin(), rows.column.end(), shallower_best_.split);
-  return found == rows.column.end() ? otherwise : static_cast<std::int32_t>(found - rows.column.begin());
+  if (is_root && budget_.limited()) keep_for_deeper(bounds, rows.n_columns, depth);
 }
 
 // The split whose bound is furthest below the cost of a best tree; in a tie, the split with the cheapest tree of depth 2. The very first
@@ -362,41 +364,31 @@ typename TreeSearch<W>::NextSplit TreeSearch<W>::next_split(const SplitBounds<W>
   return next;
 }
 
-// The limits, by slot, below which the trees of one side must cost for a split to improve the best trees: the cost of the best trees minus
-// the lower bound of the other side. False if no tree of this side can be that cheap.
-template <class W>
-bool TreeSearch<W>::set_side_limits(const Solutions& best, const double* own, const double* other, bool is_left, Limits& limits) const {
-  limits.assign(best.size(), -infinity);
-  budget_.for_each_division(best.size(), [&](std::size_t slot, std::size_t left, std::size_t right) {
-    const std::size_t here = is_left ? left : right, there = is_left ? right : left;
-    if (other[there] < infinity) limits[here] = std::max(limits[here], best[slot].cost - other[there]);
-  });
-  bool any = false;
-  for (std::size_t slot = 0; slot < limits.size(); ++slot) {
-    if (own[slot] >= limits[slot] - tolerance_) limits[slot] = -infinity;
-    any = any || limits[slot] > -infinity;
-  }
-  return any;
-}
-
 // Solves both sides of a split, as long as the split can cost less than the best trees. Raises the bounds of the sides to their costs.
 // Returns whether the split improves a tree.
 template <class W>
 bool TreeSearch<W>::solve_sides(const TreeRows<W>& rows, SplitBounds<W>& bounds, std::int32_t split, std::int32_t depth, Solutions& best,
-                                QuarterBounds<W>* quarters) {
+                                QuarterBounds<W>* quarters, Side side) {
   const std::int32_t* first = bounds.rows_by(split).data();
   const std::size_t n_left = bounds.border(split), n_right = rows.n_rows - n_left;
   double *on_left = bounds.left(split), *on_right = bounds.right(split);
   Solutions left_trees, right_trees;
   Limits limits;
+  if (needs_few_leaves(depth, side)) {
+    for (const bool is_left : {n_left < n_right, n_left >= n_right}) {
+      if (!set_side_limits(best, is_left ? on_left : on_right, is_left ? on_right : on_left, is_left, limits)) return false;
+      solve_few_leaves(rows, is_left ? first : first + n_left, is_left ? n_left : n_right, rows.column[split], !is_left, side,
+                       is_left ? on_left : on_right);
+    }
+  }
   for (const bool is_left : {n_left >= n_right, n_left < n_right}) {  // the larger side first: it fails earlier
     double *own = is_left ? on_left : on_right, *other = is_left ? on_right : on_left;
     if (!set_side_limits(best, own, other, is_left, limits)) return false;
-    const Side known{quarters, QuarterBounds<W>::side(split, !is_left)};
-    const Solutions side = is_left ? solve(rows, first, n_left, depth - 1, limits, false, known)
-                                   : solve(rows, first + n_left, n_right, depth - 1, limits, false, known);
-    for (std::size_t slot = 0; slot < side.size(); ++slot) own[slot] = std::max(own[slot], side[slot].cost);
-    (is_left ? left_trees : right_trees) = side;
+    const Side known{quarters, QuarterBounds<W>::side(split, !is_left), QuarterBounds<W>::side(rows.column[split], !is_left)};
+    const Solutions found = is_left ? solve(rows, first, n_left, depth - 1, limits, false, known)
+                                    : solve(rows, first + n_left, n_right, depth - 1, limits, false, known);
+    for (std::size_t slot = 0; slot < found.size(); ++slot) own[slot] = std::max(own[slot], found[slot].cost);
+    (is_left ? left_trees : right_trees) = found;
   }
   bool is_better = false;
   budget_.for_each_division(best.size(), [&](std::size_t slot, std::size_t left, std::size_t right) {

@@ -4,9 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "cluster_bounds.hpp"
 #include "depth_four.hpp"
 #include "leaf_budget.hpp"
 #include "leaf_cost.hpp"
@@ -61,7 +63,8 @@ class TreeSearch {
   // A side of a split with some known quarters.
   struct Side {
     QuarterBounds<W>* quarters = nullptr;
-    std::int32_t side = 0;
+    std::int32_t side = 0;         // of the rows of these quarters
+    std::int32_t column_side = 0;  // the same, for a column of the caller
   };
   struct Stopped {};
 
@@ -73,14 +76,20 @@ class TreeSearch {
   void offer(std::int64_t leaves, const Solution& tree, Solutions& best) const;
   double least_of(const FirstSplitCosts& costs) const;
   void sweep(const TreeRows<W>& rows, const PairTable<W>& total, const std::vector<double>& costs, Solutions& best, bool is_root);
-  void sweep_by_bounds(const TreeRows<W>& rows, const PairTable<W>& total, const std::vector<double>& costs, double as_leaf,
-                       Solutions& best, bool is_root, Side side);
+  void sweep_by_bounds(const TreeRows<W>& rows, const PairTable<W>& total, const std::vector<FirstSplitCosts>& first_splits,
+                       const std::vector<double>& costs, double as_leaf, Solutions& best, bool is_root, Side side);
+  SplitBounds<W> bounds_from_pairs(const TreeRows<W>& rows, const std::vector<FirstSplitCosts>& first_splits) const;
   void raise_to_bounds(const TreeRows<W>& rows, const SplitBounds<W>& bounds, double as_leaf, Solutions& best) const;
   std::int32_t open_split(const TreeRows<W>& rows, std::size_t chain, const SplitBounds<W>& bounds, const std::vector<char>& done,
                           const std::vector<double>& costs, const Solutions& best) const;
   bool is_open(const SplitBounds<W>& bounds, std::int32_t split, const Solutions& best) const;
   bool solve_quarters(const TreeRows<W>& rows, SideTable<W>& table, SplitBounds<W>& bounds, std::int32_t split, Side side, Solutions& best);
-  void branch(const TreeRows<W>& rows, const std::vector<double>& costs, std::int32_t depth, Solutions& best, bool is_root);
+  void branch(const TreeRows<W>& rows, const std::vector<FirstSplitCosts>& first_splits, const std::vector<double>& costs,
+              std::int32_t depth, Solutions& best, bool is_root, Side side);
+  void raise_to_clusters(const TreeRows<W>& rows, const std::int32_t* chosen, std::size_t n, std::size_t n_slots, double* bounds);
+  bool raise_to_clusters_of(const TreeRows<W>& parent, const std::int32_t* rows, std::size_t n, Solutions& best);
+  void raise_by_shallower(SplitBounds<W>& bounds) const;
+  void keep_for_deeper(const SplitBounds<W>& bounds, std::size_t n_splits, std::int32_t depth);
   void solve_depth_four(const TreeRows<W>& rows, Solutions& best, bool is_root);
   bool may_use_quarters(const TreeRows<W>& rows) const {
     return cost_.is_plain_error() && rows.binary() && !budget_.limited() && DepthFour<W>::fits(rows);
@@ -89,7 +98,13 @@ class TreeSearch {
   NextSplit next_split(const SplitBounds<W>& bounds, const std::vector<char>& done, const std::vector<double>& costs,
                        const Solutions& best, bool is_first) const;
   bool solve_sides(const TreeRows<W>& rows, SplitBounds<W>& bounds, std::int32_t split, std::int32_t depth, Solutions& best,
-                   QuarterBounds<W>* quarters);
+                   QuarterBounds<W>* quarters, Side side);
+  // Whether sides may have so many leaves that their exact costs for few leaves are worth a pair table.
+  bool needs_few_leaves(std::int32_t depth, Side side) const {
+    return budget_.limited() && budget_.n_slots() > shallow_side_slots && (depth > 4 || (depth == 4 && side.quarters != nullptr));
+  }
+  void solve_few_leaves(const TreeRows<W>& rows, const std::int32_t* chosen, std::size_t n, std::int32_t column, bool is_right, Side side,
+                        double* bounds);
   bool set_side_limits(const Solutions& best, const double* own, const double* other, bool is_left, Limits& limits) const;
   void deepen(const std::vector<std::int32_t>& everything, Solution& best);
   std::array<std::vector<std::int32_t>, 2> divided(const TreeRows<W>& rows, const std::vector<std::int32_t>& chosen, std::int32_t column) const;
@@ -107,6 +122,7 @@ class TreeSearch {
   double leaf_of_all() const;
   void bounds_without_search(const WeightSums& sums, double* bounds) const;
   std::size_t shallow_slots() const { return budget_.limited() ? 4 : 1; }
+  static constexpr std::size_t shallow_side_slots = 3;  // trees with at most three leaves have a depth of at most two
   void price(const ShallowCosts& costs, std::array<double, 4>& priced) const;
 
   const Known* look_up(std::int32_t depth, std::uint64_t hash, const std::vector<std::uint64_t>& key) const;
@@ -136,6 +152,13 @@ class TreeSearch {
   Solution shallower_best_{0, leaf};  // the best tree at the root that is less deep than the current search allows; cost 0 if unknown
   std::int32_t root_depth_ = 0;  // of the current search at the root
   double root_bound_ = 0;
+  std::optional<ClusterBounds> clusters_;  // with a limit on leaves and two classes
+  // From the last search at the root: the costs of its quarters, and the bounds of the sides of its splits for so few leaves that deeper
+  // trees have none better. Sides × kept_slots_.
+  std::optional<QuarterBounds<W>> root_quarters_;
+  EighthCosts eighths_;
+  std::vector<double> kept_bounds_;
+  std::size_t kept_slots_ = 0;
   std::uint64_t nodes_ = 0;
 };
 

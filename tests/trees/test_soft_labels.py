@@ -1,5 +1,7 @@
 """The best tree for soft labels: by enumeration on rows split into their classes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from fcca import OptimalTreeClassifier
 from fcca.exceptions import InvalidInputError
 from fcca.tables import SoftLabels
 from oracles import tree_enumeration
-from trees.problems import assert_same
+from trees.problems import assert_same, random_problems
 from trees.test_criteria import CRITERIA, limited_problems
 
 UNITS = 16
@@ -83,6 +85,36 @@ def test_stopped_searches_for_soft_labels_never_give_a_bound_above_the_optimum(c
             tree = fitted(problem, weight, limits, shares, criterion, max_nodes=max_nodes)
             assert tree.lower_bound_ <= optimum + 1e-9
             assert tree.objective_ >= optimum - 1e-9
+
+
+def deep_problems(n, seed):
+    """Two classes, more rows, and depth 5 or 6 with so few leaves that the limit on leaves decides."""
+    problems = random_problems(n, 6, [5, 6], most_classes=2, most_rows=120, least_rows=60, seed=seed)
+    for i, problem in enumerate(problems):
+        random = np.random.default_rng([seed, i])
+        if len(np.unique(problem.label)) < 2:
+            continue
+        shares = probabilities(random, len(problem.label), 2)
+        if i % 3 == 0:
+            shares = np.array([[0.85, 0.15], [0.2, 0.8]])[problem.label]
+        weight = problem.weight if i % 4 else random.exponential(size=len(problem.label))
+        limits = {"max_leaves": int(random.integers(5, 10)), "min_rows": int(random.choice([1, 1, 3])), "min_weight": 0.0}
+        yield replace(problem, regularization=problem.regularization / 20), weight, limits, shares
+
+
+@pytest.mark.filterwarnings("ignore::fcca.exceptions.UnfinishedSearchWarning")
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("n_instances", [12, pytest.param(300, marks=pytest.mark.verify)])
+def test_deep_trees_with_few_leaves_match_enumeration(criterion, n_instances):
+    for problem, weight, limits, shares in deep_problems(n_instances, seed=330):
+        optimum = enumerated(problem, weight, limits, shares, criterion)
+        tree = fitted(problem, weight, limits, shares, criterion)
+        assert tree.is_optimal_
+        assert_same(tree.objective_, optimum, problem.name, limits)
+        for max_nodes in (10, 60):
+            stopped = fitted(problem, weight, limits, shares, criterion, max_nodes=max_nodes)
+            assert stopped.lower_bound_ <= optimum + 1e-9
+            assert stopped.objective_ >= optimum - 1e-9
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
