@@ -17,6 +17,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 // more useful.
 constexpr double share_beyond_limit = 0.1;
 constexpr std::int32_t first_depth_of_stages = 4;
+constexpr std::size_t least_forgotten = 4096;  // fewer unused trees are kept
 constexpr double shares_of_stages[] = {0.3, 0.5, 0.7, 0.9};  // of the cost of the best tree
 }  // namespace
 
@@ -354,13 +355,42 @@ void RawSearch<Costs>::solve_sides(Node& node, const Interval& interval, std::in
     }
     if (!set_side_limits(node, sides, is_left, beyond, limits)) continue;
     node.rows.restrict_to(interval.column, is_left ? 0 : place, is_left ? place : node.rows.n_rows, scratch_, rows);
-    const RawSolutions found = solve(rows, node.depth - 1, limits);
+    const std::size_t n_before = trees_.size();
+    RawSolutions found = solve(rows, node.depth - 1, limits);
+    forget_trees(n_before, found);
     for (std::size_t s = 0; s < own.size(); ++s) {
       if (found[s].cost < own[s].cost) own[s].cost = found[s].cost, own[s].tree = found[s].tree;
       own[s].bound = std::max(own[s].bound, found[s].bound), own[s].floor = std::max(own[s].floor, found[s].floor);
     }
     settle(own);
   }
+}
+
+// Of the trees from a number on, keeps those that the solutions use, and numbers them again. A tree comes after the trees of its sides.
+template <class Costs>
+void RawSearch<Costs>::forget_trees(std::size_t first, RawSolutions& solutions) {
+  const std::size_t n = trees_.size() - first;
+  if (n < least_forgotten) return;
+  std::vector<std::int32_t> number(n, RawSolution::simple);  // RawSolution::simple: not used
+  const auto mark = [&](std::int32_t tree) {
+    if (tree >= static_cast<std::int32_t>(first)) number[tree - first] = tree;
+  };
+  for (const RawSolution& solution : solutions) mark(solution.tree);
+  for (std::size_t at = n; at-- > 0;) {
+    if (number[at] != RawSolution::simple) mark(trees_[first + at].left), mark(trees_[first + at].right);
+  }
+  const auto renumber = [&](std::int32_t& tree) {
+    if (tree >= static_cast<std::int32_t>(first)) tree = number[tree - first];
+  };
+  std::size_t next = first;
+  for (std::size_t at = 0; at < n; ++at) {
+    if (number[at] == RawSolution::simple) continue;
+    RawSplitTree& tree = trees_[next] = trees_[first + at];
+    renumber(tree.left), renumber(tree.right);
+    number[at] = static_cast<std::int32_t>(next++);
+  }
+  trees_.resize(next);
+  for (RawSolution& solution : solutions) renumber(solution.tree);
 }
 
 // Adds a tree for the rows to `out` and returns its root. Where a split of the tree does not separate the rows, only one side is used.

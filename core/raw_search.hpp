@@ -79,6 +79,7 @@ class RawSearch {
   void offer(Node& node, const Interval& interval, std::int32_t threshold, const Sides& sides);
   bool set_side_limits(const Node& node, const Sides& sides, bool is_left, double beyond, RawLimits& limits) const;
   void solve_sides(Node& node, const Interval& interval, std::int32_t threshold, Sides& sides);
+  void forget_trees(std::size_t first, RawSolutions& solutions);
   std::int32_t extract(const Rows& rows, std::int32_t tree, std::size_t slot, std::int32_t depth, std::vector<RawNode>& out);
 
   Rows rows_;

@@ -458,12 +458,13 @@ TreeResult TreeSearch<W>::run(std::int32_t max_depth) {
   const std::int32_t first_depth = max_depth == 4 && may_use_quarters(rows_) ? 4 : 3;
   try {
     for (depth = std::min(max_depth, first_depth); depth <= max_depth && depth > 0; ++depth) {
-      if (best.cost <= (searched + 2) * penalty_ + all.least + tolerance_) break;  // deeper trees have more leaves than that
+      const bool is_too_deep = best.depth > depth;  // a tree of this depth is better if it costs the same, because it has fewer levels
+      if (best.cost <= (searched + 2) * penalty_ + all.least + tolerance_ && !is_too_deep) break;  // deeper trees have more leaves than that
       root_best_ = {infinity, none}, root_bound_ = 0, shallower_best_ = depth > first_depth ? best : Solution{0, leaf};
       Limits limits(budget_.n_slots(), -infinity);
-      limits.back() = best.cost;
+      limits.back() = is_too_deep ? best.cost + 3 * tolerance_ : best.cost;
       const Solution found = solve(rows_, everything.data(), rows_.n_rows, depth, limits, true).back();
-      if (found.split != none) best = found;
+      if (found.split != none && found.cost <= best.cost + tolerance_) best = found;
       searched = depth;
       proven = std::min(best.cost, (depth + 2) * penalty_ + all.least);  // deeper trees have at least depth + 2 leaves
       if (root_depth_ < depth) break;  // no deeper tree can be cheaper

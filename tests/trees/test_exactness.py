@@ -231,6 +231,16 @@ def test_rows_that_contradict_each_other_cost_their_lighter_class():
     assert_same(objective(tree, table, y), tree.objective_)
 
 
+def test_a_tree_is_no_deeper_than_needed_where_leaves_cost_nothing():
+    for seed in range(30):
+        random = np.random.default_rng(seed)
+        n_rows = int(random.integers(20, 80))
+        table, label = random.integers(0, 2, (n_rows, int(random.integers(5, 9)))), random.integers(0, 2, n_rows)
+        settings = {"criterion": "error", "max_leaf_nodes": None, "regularization": 0.0}
+        shallow, deep = (OptimalTreeClassifier(depth, **settings).fit(table, label) for depth in (4, 5))
+        assert deep.objective_ < shallow.objective_ or deep.depth_ <= 4, seed
+
+
 def test_same_input_gives_the_same_tree():
     for problem in random_problems(10, most_columns=30, depths=[3, 4], most_rows=300, seed=14):
         first, second = fitted(problem), fitted(problem)

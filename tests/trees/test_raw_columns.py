@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from fcca import OptimalTreeClassifier
+from fcca import OptimalTreeClassifier, _core
 from fcca.exceptions import UnfinishedSearchWarning
 from oracles import tree_enumeration
 from real_data import imported
@@ -165,3 +165,30 @@ def test_the_order_of_the_rows_does_not_matter():
     again = fitted(X[order], y[order], None, 3, 0.01)
     np.testing.assert_array_equal(first.tree_.feature, again.tree_.feature)
     np.testing.assert_array_equal(first.tree_.threshold, again.tree_.threshold)
+
+
+def test_long_searches_return_the_tree_they_found():
+    """A search that forgets the trees it no longer needs keeps the best one."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(200, 4)), random.integers(0, 2, size=200)
+    tree = OptimalTreeClassifier(4, criterion="error", max_leaf_nodes=None, regularization=0.0).fit(X, y)
+    ranks = np.argsort(np.argsort(X, axis=0), axis=0)
+    cost, *_ = _core.solve_raw_tree(
+        rank=ranks.astype(np.int32),
+        label=y.astype(np.int32),
+        weight=np.ones(200),
+        n_classes=2,
+        criterion=0,
+        penalty=0.0,
+        max_depth=4,
+        max_leaves=None,
+        units=1.0,
+        count=None,
+        min_weight=0.0,
+        min_rows=1,
+        max_nodes=None,
+        time_limit=np.inf,
+    )
+    assert tree.n_nodes_searched_ > 10_000
+    assert tree.is_optimal_
+    assert_same(objective(tree, X, y) * 200, cost)

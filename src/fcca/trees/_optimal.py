@@ -207,7 +207,8 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         self
         """
         X, y = validate_data(self, X, y, dtype=ACCEPTED_TYPES, order="C", ensure_all_finite="allow-nan")
-        check_classification_targets(y)
+        if y.dtype.kind not in "iub":
+            check_classification_targets(y)
         weight = check_weights(sample_weight, len(X))
         n_rows = np.ones(len(X), dtype=np.int64) if n_rows is None else n_rows
         kept = weight > 0
@@ -215,6 +216,8 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
             X, y, weight, n_rows = X[kept], y[kept], weight[kept], n_rows[kept]
             soft = None if soft is None else soft.rows(kept)
         label, classes = pd.factorize(y, sort=True)  # by hashing: np.unique would sort all rows
+        if y.dtype.kind in "iub" and 2 * len(classes) > len(y):  # with fewer classes, whole numbers pass the check
+            check_classification_targets(y)
         self.classes_ = np.asarray(classes, dtype=y.dtype)
         labels = HardLabels(label.astype(np.int32), self.row_weights(y, weight), n_rows, len(self.classes_))
         if soft is not None:
