@@ -23,7 +23,7 @@ def fitted(table: tuple[pd.DataFrame, np.ndarray]) -> FCCAClassifier:
     return FCCAClassifier(FCCADiscretizer(Q=0.5)).fit(*table)
 
 
-@pytest.mark.parametrize("fit_to", ["probability", "labels", "target"])
+@pytest.mark.parametrize("fit_to", ["mixture", "probability", "labels", "target"])
 def test_another_granularity_is_what_a_new_fit_would_give(table, fit_to):
     fitted = FCCAClassifier(FCCADiscretizer(Q=0.5), fit_to=fit_to).fit(*table)
     other = fitted.at_granularity(0.9)
@@ -54,7 +54,7 @@ def test_weights_and_rows_of_weight_0_are_remembered(table):
     assert fitted.at_granularity(0.9).rules() == anew.rules()
 
 
-@pytest.mark.parametrize("fit_to", ["probability", "labels", "target"])
+@pytest.mark.parametrize("fit_to", ["mixture", "probability", "labels", "target"])
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 3.0, 1: 0.5}])
 def test_rows_are_known_again_where_classes_have_weights(table, fit_to, class_weight):
     X, y = table

@@ -51,7 +51,7 @@ def test_it_names_all_parts_with_their_parameters(table):
     assert (found.tree.name, found.tree.parameters["max_depth"]) == ("fcca.trees.OptimalTreeClassifier", 2)
     assert (found.selection.name, found.selection.parameters["n_thresholds"]) == ("fcca.selection.OptimalSelection", 2)
     assert found.rules == ("Immutable('age')", "MaxChanges(1)")
-    assert (found.fit_to, found.n_rows, found.weight) == ("probability", len(y), 2.0 * len(y))
+    assert (found.fit_to, found.n_rows, found.weight) == ("mixture", len(y), 2.0 * len(y))
     assert found.statuses == classifier.discretizer_.statuses_
     assert found.fidelity == classifier.fidelity_
     assert found.accuracy == pytest.approx(classifier.score(X, y))

@@ -14,6 +14,7 @@ from fcca.report import _levels, _page
 from fcca.report._choices import ALL, _proof, check_numbers
 from fcca.report._report_input import checked_input
 from fcca.selection import OptimalSelection
+from fcca.tables import SoftLabels
 
 from .fitted import CASES, answered, axis_of, first_level, fitted, levels_of, stumps
 from .test_data import documents
@@ -82,10 +83,12 @@ def test_the_tree_of_a_choice_is_the_one_that_a_fresh_fit_grows(case):
     B, y, weight, _ = learned_from(classifier)
     inputs = checked_input(classifier, None, None, None, None, None, None)
     labels, answers = inputs.training.y.tolist(), inputs.training.predictions.tolist()
-    probability = classifier.discretizer_.estimator_.predict_proba(classifier.training_data().X)
+    soft = None
+    if classifier.fit_to_ == "mixture":
+        probability = classifier.discretizer_.estimator_.predict_proba(classifier.training_data().X)
+        soft = SoftLabels.of(probability, weight).mixed(np.unique(y, return_inverse=True)[1], weight)
     for level in levels_of(data, "k"):
-        learned = {"probability": probability} if classifier.fit_to_ == "probability" else {}
-        tree = clone(classifier.tree_).fit(B[:, level["kept"]], y, sample_weight=weight, **learned)
+        tree = clone(classifier.tree_).fit_counted(B[:, level["kept"]], y, weight, soft=soft)
         predicted = tree.predict(B[:, level["kept"]]).tolist()
         shown = [answered(data, level, rows, i) for i in range(len(rows["number"]))]
         assert [data["classes"][code] for code in shown] == list(map(str, predicted))

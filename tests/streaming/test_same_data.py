@@ -77,7 +77,7 @@ def test_constant_columns_and_columns_that_are_constant_in_a_chunk():
     [("a", "much longer"), (False, True), (-1, 1), (2.0, 5.0), ("b", "a")],
     ids=["lengths", "booleans", "signs", "whole floats", "texts"],
 )
-@pytest.mark.parametrize("fit_to", ["probability", "labels", "target"])
+@pytest.mark.parametrize("fit_to", ["mixture", "probability", "labels", "target"])
 def test_labels_of_all_types(names, fit_to):
     X, y = numbers(90)
     labels = np.array(names)[y]

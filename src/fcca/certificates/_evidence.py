@@ -22,6 +22,7 @@ from fcca.export import DistilledTree
 from fcca.models import LinearModel
 from fcca.tables import Columns, SoftLabels, Special, TrainingTable, is_special, special_by_column, without_special
 from fcca.thresholds import ThresholdTable
+from fcca.utils import SOFT
 
 Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
@@ -277,11 +278,15 @@ class Evidence:
 
     @cached_property
     def soft(self) -> SoftLabels | None:
-        """The class probabilities of the black box that the tree learned; None if it learned classes."""
-        if self.stated.parameters.fit_to != "probability":
+        """The soft labels that the tree learned; None if it learned classes."""
+        fit_to = self.stated.parameters.fit_to
+        if fit_to not in SOFT:
             return None
         model = self.engine.model
-        return SoftLabels.of(model.probabilities(self.engine.scores(self.table)), self.weight)
+        soft = SoftLabels.of(model.probabilities(self.engine.scores(self.table)), self.weight)
+        if fit_to == "probability":
+            return soft
+        return soft.mixed(np.unique(self.training_labels, return_inverse=True)[1].ravel(), self.weight)
 
     def targets(self, fit_to: str) -> NDArray[Any]:
         """Return the predictions of the black box if ``fit_to`` is "target", and the labels otherwise."""

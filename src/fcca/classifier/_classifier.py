@@ -57,11 +57,12 @@ class FCCAClassifier(CallbackSupportMixin, CrossValidationMixin, TreeAnswersMixi
         GTREDiscretizer, can be used too. None stands for ``FCCADiscretizer()``.
     tree : OptimalTreeClassifier, default=None
         The tree to fit on the binary columns, one per threshold. None stands for ``OptimalTreeClassifier()``.
-    fit_to : {"probability", "labels", "target"}, default=None
-        What the tree learns: the class probabilities of the black box, the labels, or the predictions of the black box.
-        The class counts in the nodes are counts of labels, or with "target" counts of predictions. None stands for
-        "probability" if the black box has ``predict_proba`` and the tree is an OptimalTreeClassifier with a criterion other
-        than "error". Otherwise, None stands for "labels".
+    fit_to : {"mixture", "probability", "labels", "target"}, default=None
+        What the tree learns: the class probabilities of the black box, the labels, a mixture of both, or the predictions of
+        the black box. The share of the probabilities in the mixture is 5,000 / (5,000 + training weight), rounded to
+        quarters, and at least one quarter. The class counts in the nodes are counts of labels, or with "target" counts of
+        predictions. None stands for "mixture" if the black box has ``predict_proba`` and the tree is an
+        OptimalTreeClassifier with a criterion other than "error". Otherwise, None stands for "labels".
     n_thresholds : int or "auto", default=None
         Number of thresholds that the tree may use; None for all thresholds that the discretizer keeps. An
         :class:`~fcca.selection.OptimalSelection` chooses the thresholds with the smallest inconsistency, with proof. "auto"
@@ -82,7 +83,7 @@ class FCCAClassifier(CallbackSupportMixin, CrossValidationMixin, TreeAnswersMixi
         proven.
     structure_ : TreeStructure
         The same tree on the columns of X. Categories are given by their codes, see ``discretizer_.thresholds_.columns``.
-    fit_to_ : {"probability", "labels", "target"}
+    fit_to_ : {"mixture", "probability", "labels", "target"}
         What the tree learned.
     fidelity_ : float
         Share of the training rows, by weight, for which tree and black box predict the same class.

@@ -85,7 +85,7 @@ class FoldTrees:
         Returns a new, unfitted tree.
     discretizer : discretizer
         Fitted on the training rows of the fold.
-    fit_to : {"probability", "labels", "target"} or None
+    fit_to : {"mixture", "probability", "labels", "target"} or None
         What the trees learn; see :func:`resolve_fit_to`.
     """
 

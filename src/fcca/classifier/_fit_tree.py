@@ -1,4 +1,4 @@
-"""Fit a tree to the labels, or to the predictions or class probabilities of the black box."""
+"""Fit a tree to the labels, to the predictions or class probabilities of the black box, or to a mixture."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from fcca.discretizers import BinaryRows
 from fcca.exceptions import InvalidInputError
+from fcca.tables import SoftLabels
 from fcca.trees import OptimalTreeClassifier
+from fcca.utils import SOFT
 
 
 def resolve_fit_to(
@@ -18,12 +21,12 @@ def resolve_fit_to(
 ) -> str:
     """Decide what the tree learns.
 
-    If ``fit_to`` is None, return "probability" if the tree can learn the probabilities of the black box, otherwise "labels".
-    If it is "probability" and the tree cannot learn them, raise an error.
+    If ``fit_to`` is None, return "mixture" if the tree can learn the probabilities of the black box, otherwise "labels".
+    If it is "mixture" or "probability" and the tree cannot learn them, raise an error.
 
     Parameters
     ----------
-    fit_to : {"labels", "target", "probability"} or None
+    fit_to : {"mixture", "probability", "labels", "target"} or None
     tree : classifier
         Not fitted. With the criterion "error", None gives "labels", because such a tree should minimize the number of
         training errors.
@@ -43,11 +46,11 @@ def resolve_fit_to(
         problem = "the black box has no predict_proba"
     elif not np.array_equal(discretizer.estimator_.classes_, np.unique(rows.y)):
         problem = "y does not contain the same classes as the training labels of the black box"
-    if fit_to == "probability" and problem:
-        raise InvalidInputError(f"fit_to='probability' is not possible: {problem}. Use fit_to='labels' or fit_to='target'.")
+    if fit_to in SOFT and problem:
+        raise InvalidInputError(f"fit_to={fit_to!r} is not possible: {problem}. Use fit_to='labels' or fit_to='target'.")
     if fit_to is not None:
         return fit_to
-    return "labels" if problem or tree.criterion == "error" else "probability"
+    return "labels" if problem or tree.criterion == "error" else "mixture"
 
 
 def fit_tree(tree: Any, rows: BinaryRows, fit_to: str, metadata: Mapping[str, Any] | None = None) -> Any:
@@ -59,18 +62,27 @@ def fit_tree(tree: Any, rows: BinaryRows, fit_to: str, metadata: Mapping[str, An
         Not fitted. It is fitted in place.
     rows : BinaryRows
         The training rows as binary columns.
-    fit_to : {"labels", "target", "probability"}
-        What the tree learns: the labels, or the predictions or class probabilities of the black box.
+    fit_to : {"mixture", "probability", "labels", "target"}
+        What the tree learns: the labels, the predictions or class probabilities of the black box, or a mixture of its
+        probabilities and the labels.
     metadata : mapping, optional
         Further arguments for the ``fit`` of the tree.
     """
     learned = rows.predictions if fit_to == "target" else rows.y
-    if fit_to == "probability":
-        return tree.fit_counted(rows.B, learned, rows.weight, rows.n_rows, rows.soft)
+    if fit_to in SOFT:
+        return tree.fit_counted(rows.B, learned, rows.weight, rows.n_rows, _soft_labels(rows, fit_to))
     if rows.n_rows is not None:
         return tree.fit_counted(rows.B, learned, rows.weight, rows.n_rows)
     weights = {} if rows.weight is None else {"sample_weight": rows.weight}
     return tree.fit(rows.B, learned, **weights, **(metadata or {}))
+
+
+def _soft_labels(rows: BinaryRows, fit_to: str) -> SoftLabels | None:
+    """Return the soft labels that a tree learns: the probabilities of the black box, or their mixture with the labels."""
+    if fit_to == "probability" or rows.soft is None:
+        return rows.soft
+    label, _ = pd.factorize(rows.y, sort=True)
+    return rows.soft.mixed(label, rows.weight)
 
 
 def binary_rows(discretizer: Any, X: Any, y: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> BinaryRows:

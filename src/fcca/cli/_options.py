@@ -95,6 +95,7 @@ class Criterion(StrEnum):
 class FitTo(StrEnum):
     """Values of ``--fit-to``: what the tree learns to predict."""
 
+    mixture = "mixture"
     probability = "probability"
     labels = "labels"
     target = "target"
@@ -413,8 +414,9 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
     fit_to: Annotated[
         FitTo | None,
         model_option(
-            help="What the tree learns: the class probabilities of the black box, the labels, or the black box's "
-            "predictions (target). Default: the probabilities if the black box has them; the labels for --criterion error."
+            help="What the tree learns: the class probabilities of the black box, the labels, a mixture of both, or the "
+            "black box's predictions (target). Default: the mixture if the black box has probabilities; the labels for "
+            "--criterion error."
         ),
     ] = None
     random_state: RandomState = 0

@@ -69,7 +69,7 @@ def distill(
         The parameters of the search. ``estimator`` must be None. ``n_jobs`` is the number of threads per task.
     tree : OptimalTreeClassifier, default=None
         None is ``OptimalTreeClassifier()``.
-    fit_to : {"probability", "labels", "target"}, default=None
+    fit_to : {"mixture", "probability", "labels", "target"}, default=None
         What the tree learns; see :class:`~fcca.FCCAClassifier`.
     n_thresholds : int, default=None
         Number of thresholds for the tree. The thresholds with the smallest inconsistency on the training rows are chosen.

@@ -68,9 +68,9 @@ class Provenance:
         The method that selected some of the thresholds. None if they were selected only by their counts (``Q``).
     rules : tuple of str
         The rules that the counterfactuals had to follow.
-    fit_to : {"probability", "labels", "target"}
-        What the tree learned: the class probabilities of the black box, the given labels, or the predictions of the black
-        box ("target").
+    fit_to : {"mixture", "probability", "labels", "target"}
+        What the tree learned: the class probabilities of the black box, the given labels, a mixture of both, or the
+        predictions of the black box ("target").
     n_rows : int
         Number of training rows.
     weight : float

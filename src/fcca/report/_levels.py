@@ -24,6 +24,11 @@ from fcca.trees import CRITERION_NAMES, TreeStructure, amount_in_words, compared
 from fcca.utils import printable, proof_in_words
 
 LONGEST_TEXT = 2000
+#: What the cost of a tree on soft labels is measured against.
+LEARNED_SHARES = {
+    "probability": "the probabilities of the black box",
+    "mixture": "a mixture of the labels and the probabilities of the black box",
+}
 # The integer part of the number at the end of a condition.
 LAST_NUMBER = re.compile(r"(?<=[>≤] )(-?)(\d{4,})(?=(\.\d+)?( or missing)?$)")
 
@@ -227,7 +232,7 @@ def certificate(tree: Any, fit_to: str = "labels") -> dict[str, Any]:
     ----------
     tree : OptimalTreeClassifier
         Fitted.
-    fit_to : {"labels", "target", "probability"}, default="labels"
+    fit_to : {"labels", "target", "probability", "mixture"}, default="labels"
         What the tree learned.
     """
     among = compared_trees(tree)
@@ -263,10 +268,10 @@ def cost_in_words(tree: Any, fit_to: str) -> str:
     The other part is the cost per leaf. ``fit_to`` says what the tree learned, as in :func:`certificate`.
     """
     if tree.criterion != "error":
-        against = ", against the probabilities of the black box" if fit_to == "probability" else ""
+        against = f", against {LEARNED_SHARES[fit_to]}" if fit_to in LEARNED_SHARES else ""
         return f"the {CRITERION_NAMES[tree.criterion]} per training row{against}"
     return {
-        "probability": "its expected error per training row, by the probabilities of the black box",
+        **{each: f"its expected error per training row, by {shares}" for each, shares in LEARNED_SHARES.items()},
         "labels": "the share of training rows that it gets wrong",
         "target": "the share of training rows that it predicts differently from the black box",
     }[fit_to]
@@ -278,10 +283,10 @@ def _price(tree: Any, fit_to: str) -> str:
     cost = max(0.0, tree.objective_ - tree.regularization_ * tree.n_leaves_)
     said, price = (amount_in_words(tree.criterion, value) for value in (cost, tree.regularization_))
     if tree.criterion == "error":
-        words = {"probability": "Expected to be wrong on", "labels": "Wrong on", "target": "Different from the black box on"}
-        return f"{words[fit_to]} {said} of the training rows, plus {price} for {leaves}"
+        words = {"labels": "Wrong on", "target": "Different from the black box on"}
+        return f"{words.get(fit_to, 'Expected to be wrong on')} {said} of the training rows, plus {price} for {leaves}"
     name = CRITERION_NAMES[tree.criterion]
-    against = " against the probabilities of the black box" if fit_to == "probability" else ""
+    against = f" against {LEARNED_SHARES[fit_to]}" if fit_to in LEARNED_SHARES else ""
     return f"{name[0].upper()}{name[1:]} of {said} per training row{against}, plus {price} for {leaves}"
 
 

@@ -331,6 +331,7 @@ def _change(inputs: ReportInput) -> dict[str, Any] | None:
 GIVEN_UNITS = "in the given units, or as a share of the column’s range"
 LEARNED = {
     "probability": "the class probabilities of the black box",
+    "mixture": "a mixture of the labels and the class probabilities of the black box",
     "labels": "the labels",
     "target": "the predictions of the black box",
 }

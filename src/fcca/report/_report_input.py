@@ -31,7 +31,7 @@ from fcca.tables import (
     without_special,
 )
 from fcca.thresholds import ThresholdTable
-from fcca.utils import close_to, printable, type_in_words
+from fcca.utils import SOFT, close_to, printable, type_in_words
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
@@ -150,8 +150,8 @@ class ReportInput:
 
     @cached_property
     def soft(self) -> SoftLabels | None:
-        """Soft labels that the tree learned: the black box's class probabilities. None if it learned classes."""
-        if self.classifier.fit_to_ != "probability":
+        """The class probabilities of the black box, as soft labels. None if the tree learned classes."""
+        if self.classifier.fit_to_ not in SOFT:
             return None
         rows = EncodedRows(self.training.table, self.training.y, self.training.weight)
         found: SoftLabels | None = self.discretizer.soft_labels(rows)

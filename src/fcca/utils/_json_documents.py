@@ -16,7 +16,9 @@ Label = str | int | float | bool
 
 ITEMS_AT_MOST = 2_000_000
 LARGEST_WHOLE = 2**62
-FIT_TO = ("labels", "target", "probability")
+#: Values of ``fit_to`` for trees that learn soft labels, and all values.
+SOFT = ("mixture", "probability")
+FIT_TO = ("labels", "target", *SOFT)
 SELECTION_FIT_TO = ("labels", "target")
 CUT = {"threshold": float, "cut": float, "below": float | None, "above": float | None}
 
