@@ -255,6 +255,7 @@ CASES = {
     "a tree of few branches": lambda: fitted(
         iris(), rf(), tree=OptimalTreeClassifier(max_depth=4, regularization=0.0001, max_nodes=2)
     ),
+    "half labels, half probabilities": lambda: fitted(numbers(), weight=np.full(150, 30.0)),
     "a weight of one class": lambda: fitted(numbers(), tree=OptimalTreeClassifier(class_weight={0: 2.0})),
     "weights of more classes than there are": lambda: fitted(
         numbers(), tree=OptimalTreeClassifier(class_weight={0: 2.0, 1: 1.0, 7: 3.0})

@@ -246,6 +246,11 @@ def the_probabilities_of_the_classes_exchanged(d):
         node["soft_weight"].reverse()
 
 
+@forgery("objective", "probabilities in the leaves", of="half labels, half probabilities")
+def a_mixture_called_probabilities(d):
+    d["parameters"]["fit_to"] = d["tree"]["provenance"]["fit_to"] = "probability"
+
+
 @forgery("tree", "leaf", "gets a total weight per class of", of="the paper")
 def the_class_of_a_leaf_changed(d):
     nodes = d["tree"]["nodes"]

@@ -31,9 +31,9 @@ def row_weights(given: Evidence) -> Floats:
 
 
 def soft_labels(given: Evidence) -> SoftLabels | None:
-    """Return the class probabilities that the tree learned; None if it learned classes.
+    """Return the soft labels that the tree learned; None if it learned classes.
 
-    The probabilities are multiplied by the weights of the rows and of the classes.
+    They are multiplied by the weights of the rows and of the classes.
     """
     if given.soft is None or given.stated.parameters.class_weight is None:
         return given.soft
@@ -276,7 +276,7 @@ def objective(given: Evidence) -> list[str]:
         if tree.structure.soft_weight is None or not np.allclose(
             tree.structure.soft_weight[leaves], learned, rtol=NEAR, atol=NEAR
         ):
-            problems.append("the probabilities in the leaves differ from those of the black box")
+            problems.append("the probabilities in the leaves differ from those recomputed from the rows")
     if len(leaves) > 1:
         rows = np.bincount(leaf, minlength=len(held))[leaves]
         least = requested.min_weight_fraction_leaf * total

@@ -26,8 +26,8 @@ def amount_in_words(criterion: str, value: float) -> str:
 def objective_in_words(tree: Any) -> str:
     """Write the objective of a tree as a sum, such as ``cost 8.2 % = 5.2 % (error) + 3 leaves × 1 %``.
 
-    The first term is the criterion, measured on the training rows. If the tree was fitted to the probabilities of a black
-    box, the text in parentheses mentions them.
+    The first term is the criterion, measured on the training rows. If the tree was fitted to soft labels, the text in
+    parentheses mentions them.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def objective_in_words(tree: Any) -> str:
     cost = max(0.0, tree.objective_ - tree.regularization_ * tree.n_leaves_)
     leaves = f"{tree.n_leaves_} {'leaf' if tree.n_leaves_ == 1 else 'leaves'}"
     said, price, total = (amount_in_words(tree.criterion, value) for value in (cost, tree.regularization_, tree.objective_))
-    against = "" if tree.tree_.soft_weight is None else ", measured against the black box's probabilities"
+    against = "" if tree.tree_.soft_weight is None else ", measured against the class probabilities that it learned"
     return f"cost {total} = {said} ({CRITERION_NAMES[tree.criterion]}{against}) + {leaves} × {price}"
 
 
