@@ -17,6 +17,7 @@ from _quality_fits import Fitted, Method, leaf_probability, timed
 from _quality_peers import lightgbm, random_forest, xgboost
 from _quality_tables import Split, split_of
 from fcca import FCCAClassifier, FCCADiscretizer, GTREDiscretizer, OptimalTreeClassifier, ThresholdTable, _core
+from fcca.tables import SoftLabels
 
 DECILES = np.arange(1, 10) / 10
 #: Seconds of the search for the tree, which is then returned with its gap.
@@ -125,15 +126,16 @@ def tree_on(split: Split, table: ThresholdTable, seconds: float, *, of_labels: b
     seconds : float
         CPU seconds to find the conditions.
     of_labels : bool
-        True fits the tree to the labels, False to the class probabilities of the default's black box.
+        True fits the tree to the labels, False to what the default learns: a mixture of the labels and the class
+        probabilities of its black box.
     **settings
         Parameters of the tree.
     """
     discretizer = fitted_default(split.table, split.seed).classifier.discretizer_
-    probability = None if of_labels else discretizer.estimator_.predict_proba(split.X)
+    soft = None if of_labels else SoftLabels.of(discretizer.estimator_.predict_proba(split.X)).mixed(split.y, None)
     B, B_test = table.binarize(split.X), table.binarize(split.X_test)
     with timed() as timer:
-        tree = optimal_tree(**settings).fit(B, split.y, probability=probability)
+        tree = optimal_tree(**settings).fit_counted(B, split.y, soft=soft)
     return Fitted(
         leaf_probability(tree.apply(B), split.y, tree.apply(B_test), split.n_classes),
         seconds + timer.seconds,
