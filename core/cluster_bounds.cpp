@@ -9,7 +9,7 @@ namespace fcca {
 
 namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double bins_by_weight = 32;  // a bin has at least this part of the weight, or is followed by a share that has
+constexpr double bins_by_weight = 32;  // a bin is closed when it has at least 1/32 of the weight; a share with that much has a bin for itself
 constexpr double most_tabulated = 1 << 20;
 }  // namespace
 
@@ -32,14 +32,14 @@ ClusterBounds::ClusterBounds(const TreeRows<W>& rows, const LeafCost& cost)
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return share[a] < share[b]; });
   const double heavy = total / bins_by_weight;
-  double open = infinity;  // weight of the last bin, as far as it takes more rows
+  double last_weight = infinity;  // weight of the last bin; infinite if it takes no more rows
   for (std::size_t at = 0, end = 0; at < order.size(); at = end) {
     double weight = 0;
     for (end = at; end < order.size() && share[order[end]] == share[order[at]]; ++end) weight += zeros_[order[end]] + ones_[order[end]];
-    const bool is_own = weight >= heavy;
-    if (is_own || open >= heavy) bins_.emplace_back(), open = 0;
+    const bool is_heavy = weight >= heavy;
+    if (is_heavy || last_weight >= heavy) bins_.emplace_back(), last_weight = 0;
     else bins_.back().is_mixed = true;
-    open = is_own ? infinity : open + weight;
+    last_weight = is_heavy ? infinity : last_weight + weight;
     for (std::size_t a = at; a < end; ++a) bin_of_[order[a]] = static_cast<std::uint8_t>(bins_.size() - 1);
   }
 }
@@ -83,7 +83,7 @@ double ClusterBounds::group_cost(double zeros, double ones) const {
 //
 // The intervals consist of whole bins, and at their ends of parts of mixed bins. G is superadditive, so a group costs at least G of its whole
 // bins and least_of its other rows. Of the intervals up to bin j, covered_[j] is the least cost: the last interval begins with a bin i, or
-// its first part is in the mixed bin before i, whose rows then cost their least_of.
+// its first part is in the mixed bin before i, whose rows then cost their least_of. An interval without whole bins (i = j) costs nothing here.
 void ClusterBounds::write(std::size_t n_bounds, double penalty, double* bounds) {
   filled_.clear();
   for (const Bin& bin : bins_) {

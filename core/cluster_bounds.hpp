@@ -13,7 +13,7 @@ namespace fcca {
 
 class ClusterBounds {
  public:
-  // Rows of the whole problem, with the weights of both classes. whole: whether all weights are whole numbers.
+  // rows: all rows of the problem, with the weights of both classes in their first two planes.
   template <class W>
   ClusterBounds(const TreeRows<W>& rows, const LeafCost& cost);
   // Whether the bounds for few leaves are much above the bound for any number. They are not if most rows have one class.
@@ -24,7 +24,7 @@ class ClusterBounds {
     Bin& bin = bins_[bin_of_[id]];
     bin.ones += ones_[id], bin.zeros += zeros_[id], bin.least += least_[id];
   }
-  // For each number of leaves from 1: a lower bound on the cost of a tree of the rows with at most so many leaves, and the penalties.
+  // For each number of leaves from 1: a lower bound on the cost of a tree of these rows with at most so many leaves, including the penalties.
   void write(std::size_t n_bounds, double penalty, double* bounds);
 
  private:

@@ -19,6 +19,7 @@ namespace fcca {
 class EighthCosts {
  public:
   using Costs = std::array<double, 4>;
+  bool empty() const { return costs_.empty(); }
   const Costs* find(std::int32_t one, std::int32_t two, std::int32_t three) const {
     const auto found = costs_.find(key_of(one, two, three));
     return found == costs_.end() ? nullptr : &found->second;
@@ -29,6 +30,7 @@ class EighthCosts {
 
  private:
   static constexpr std::size_t most_entries = std::size_t{1} << 20;  // about 64 MB
+  // 21 bits per side: there are fewer than 2^20 columns.
   static std::uint64_t key_of(std::int32_t one, std::int32_t two, std::int32_t three) {
     if (one > two) std::swap(one, two);
     if (two > three) std::swap(two, three);
@@ -63,6 +65,7 @@ class QuarterBounds {
   // those that are found. shared_side: as in side(), for a column of the caller.
   void share(EighthCosts& eighths, std::int32_t shared_side) {
     eighths_ = &eighths, shared_side_ = shared_side;
+    if (eighths.empty()) return;
     for (std::int32_t one = 0; one < static_cast<std::int32_t>(n_sides()); ++one) {
       for (std::int32_t two = 0; two < one; ++two) {
         const EighthCosts::Costs* known = eighths.find(shared_side, column_side(one), column_side(two));

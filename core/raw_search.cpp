@@ -17,7 +17,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 // more useful.
 constexpr double share_beyond_limit = 0.1;
 constexpr std::int32_t first_depth_of_stages = 4;
-constexpr std::size_t least_forgotten = 4096;  // fewer unused trees are kept
+constexpr std::size_t least_forgotten = 64;  // fewer trees are not worth a pass
 constexpr double shares_of_stages[] = {0.3, 0.5, 0.7, 0.9};  // of the cost of the best tree
 }  // namespace
 

@@ -477,6 +477,8 @@ TreeResult TreeSearch<W>::run(std::int32_t max_depth) {
     // The search at this depth bounds the trees up to it. It starts without a bound, so an earlier bound may be higher.
     const double deeper = depth < max_depth ? (depth + 2) * penalty_ + all.least : infinity;
     result.bound = std::min(best.cost, std::max(proven, std::min(std::max(root_bound_, least_split_cost(all)), deeper)));
+    // The tree may already be proven: then only a less deep tree of the same cost was still searched for.
+    if (result.bound >= best.cost - tolerance_) result.optimal = true, result.bound = best.cost;
   }
   result.cost = best.cost;
   result.nodes = nodes_;

@@ -153,8 +153,8 @@ class TreeSearch {
   std::int32_t root_depth_ = 0;  // of the current search at the root
   double root_bound_ = 0;
   std::optional<ClusterBounds> clusters_;  // with a limit on leaves and two classes
-  // From the last search at the root: the costs of its quarters, and the bounds of the sides of its splits for so few leaves that deeper
-  // trees have none better. Sides × kept_slots_.
+  // From the last search at the root. root_quarters_: the costs of its quarters. kept_bounds_: lower bounds on the sides of its splits for
+  // at most kept_slots_ leaves, sides × kept_slots_. Trees with so few leaves are not deeper than that search, so they hold in deeper ones.
   std::optional<QuarterBounds<W>> root_quarters_;
   EighthCosts eighths_;
   std::vector<double> kept_bounds_;

@@ -239,14 +239,14 @@ def the_weights_of_a_leaf_swapped(d):
     raise AssertionError("no two leaves to change")
 
 
-@forgery("objective", "probabilities in the leaves")
+@forgery("objective", "soft labels in the leaves")
 def the_probabilities_of_the_classes_exchanged(d):
     """The log-loss of two classes stays the same."""
     for node in d["tree"]["nodes"]:
         node["soft_weight"].reverse()
 
 
-@forgery("objective", "probabilities in the leaves", of="half labels, half probabilities")
+@forgery("objective", "soft labels in the leaves", of="half labels, half probabilities")
 def a_mixture_called_probabilities(d):
     d["parameters"]["fit_to"] = d["tree"]["provenance"]["fit_to"] = "probability"
 

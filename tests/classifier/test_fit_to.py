@@ -152,12 +152,14 @@ def test_the_criterion_error_counts_labels_unless_told_otherwise():
 
 def test_paths_grow_the_same_trees_as_a_fit():
     X, y = _cancer()
-    classifier = FCCAClassifier(FCCADiscretizer(_boosting()))
+    X, y = pd.concat([X] * 8), np.tile(y, 8)
+    classifier = FCCAClassifier(FCCADiscretizer(_boosting(), max_rows=200))
     path = classifier.granularity_path(X, y, Q=[0.0, 0.5], cv=3, per_fold=True)
     leaves = {}
-    for fit_to in ("mixture", "labels"):
+    for fit_to in ("mixture", "probability", "labels"):
         leaves[fit_to] = (
             clone(classifier).set_params(fit_to=fit_to).granularity_path(X, y, Q=[0.0, 0.5], cv=3, per_fold=True)
         )
     assert path.equals(leaves["mixture"])
     assert not path.equals(leaves["labels"])
+    assert not path.equals(leaves["probability"])

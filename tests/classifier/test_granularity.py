@@ -25,9 +25,11 @@ def fitted(table: tuple[pd.DataFrame, np.ndarray]) -> FCCAClassifier:
 
 @pytest.mark.parametrize("fit_to", ["mixture", "probability", "labels", "target"])
 def test_another_granularity_is_what_a_new_fit_would_give(table, fit_to):
-    fitted = FCCAClassifier(FCCADiscretizer(Q=0.5), fit_to=fit_to).fit(*table)
+    weight = np.full(len(table[1]), 5.0)  # so much that labels have a share in the mixture
+    fitted = FCCAClassifier(FCCADiscretizer(Q=0.5), fit_to=fit_to).fit(*table, sample_weight=weight)
     other = fitted.at_granularity(0.9)
-    anew = FCCAClassifier(FCCADiscretizer(Q=0.9), fit_to=fit_to).fit(*table)
+    anew = FCCAClassifier(FCCADiscretizer(Q=0.9), fit_to=fit_to).fit(*table, sample_weight=weight)
+    assert other.tree_.objective_ == anew.tree_.objective_
     assert other.rules() == anew.rules()
     assert other.fidelity_ == anew.fidelity_
     assert other.discretizer_.thresholds_ == anew.discretizer_.thresholds_

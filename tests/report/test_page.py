@@ -145,7 +145,7 @@ def test_without_javascript_the_page_still_tells_the_tree():
 @pytest.mark.parametrize(
     ("name", "learned"),
     [
-        ("breast cancer", "the class probabilities of the black box, not the labels."),
+        ("breast cancer", "a mixture of the labels and the class probabilities of the black box."),
         ("three classes", "the predictions of the black box, not the labels."),
     ],
 )

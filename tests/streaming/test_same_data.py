@@ -91,6 +91,16 @@ def test_labels_of_all_types(names, fit_to):
     assert streamed.discretizer_.all_thresholds_ == whole.discretizer_.all_thresholds_
 
 
+def test_mixtures_of_labels_and_probabilities():
+    X, y = numbers(90)
+    weight = np.full(90, 40.0)  # with little weight, the mixture consists of probabilities only
+    model = _stumps(X, y)
+    whole = at_once(X, y, model, weight, fit_to="mixture")
+    assert whole.tree_.objective_ != at_once(X, y, model, weight, fit_to="probability").tree_.objective_
+    chunks = [(X[:40], y[:40], weight[:40]), (X[40:], y[40:], weight[40:])]
+    assert_same(in_chunks(chunks, model, fit_to="mixture"), whole, X)
+
+
 # --- weights ------------------------------------------------------------------------------------------------------------
 
 

@@ -241,6 +241,22 @@ def test_a_tree_is_no_deeper_than_needed_where_leaves_cost_nothing():
         assert deep.objective_ < shallow.objective_ or deep.depth_ <= 4, seed
 
 
+def test_a_stopped_search_without_a_gap_is_a_proof():
+    """After a tree of depth 5 without errors, only a less deep one is searched for."""
+    n_proven = 0
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        table, label = random.integers(0, 2, (60, 8)), random.integers(0, 2, 60)
+        for max_nodes in range(20, 90, 6):
+            settings = {"criterion": "error", "max_leaf_nodes": None, "regularization": 0.0, "max_nodes": max_nodes}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UnfinishedSearchWarning)
+                tree = OptimalTreeClassifier(5, **settings).fit(table, label)
+            assert tree.is_optimal_ == (tree.gap_ == 0), (seed, max_nodes)
+            n_proven += tree.is_optimal_
+    assert n_proven > 0
+
+
 def test_same_input_gives_the_same_tree():
     for problem in random_problems(10, most_columns=30, depths=[3, 4], most_rows=300, seed=14):
         first, second = fitted(problem), fitted(problem)

@@ -276,7 +276,7 @@ def objective(given: Evidence) -> list[str]:
         if tree.structure.soft_weight is None or not np.allclose(
             tree.structure.soft_weight[leaves], learned, rtol=NEAR, atol=NEAR
         ):
-            problems.append("the probabilities in the leaves differ from those recomputed from the rows")
+            problems.append("the soft labels in the leaves differ from those recomputed from the rows")
     if len(leaves) > 1:
         rows = np.bincount(leaf, minlength=len(held))[leaves]
         least = requested.min_weight_fraction_leaf * total

@@ -22,7 +22,7 @@ from fcca.export import DistilledTree
 from fcca.models import LinearModel
 from fcca.tables import Columns, SoftLabels, Special, TrainingTable, is_special, special_by_column, without_special
 from fcca.thresholds import ThresholdTable
-from fcca.utils import SOFT
+from fcca.utils import SOFT_FIT_TO
 
 Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
@@ -280,7 +280,7 @@ class Evidence:
     def soft(self) -> SoftLabels | None:
         """The soft labels that the tree learned; None if it learned classes."""
         fit_to = self.stated.parameters.fit_to
-        if fit_to not in SOFT:
+        if fit_to not in SOFT_FIT_TO:
             return None
         model = self.engine.model
         soft = SoftLabels.of(model.probabilities(self.engine.scores(self.table)), self.weight)

@@ -13,7 +13,7 @@ from fcca.discretizers import BinaryRows
 from fcca.exceptions import InvalidInputError
 from fcca.tables import SoftLabels
 from fcca.trees import OptimalTreeClassifier
-from fcca.utils import SOFT
+from fcca.utils import SOFT_FIT_TO
 
 
 def resolve_fit_to(
@@ -46,7 +46,7 @@ def resolve_fit_to(
         problem = "the black box has no predict_proba"
     elif not np.array_equal(discretizer.estimator_.classes_, np.unique(rows.y)):
         problem = "y does not contain the same classes as the training labels of the black box"
-    if fit_to in SOFT and problem:
+    if fit_to in SOFT_FIT_TO and problem:
         raise InvalidInputError(f"fit_to={fit_to!r} is not possible: {problem}. Use fit_to='labels' or fit_to='target'.")
     if fit_to is not None:
         return fit_to
@@ -69,7 +69,7 @@ def fit_tree(tree: Any, rows: BinaryRows, fit_to: str, metadata: Mapping[str, An
         Further arguments for the ``fit`` of the tree.
     """
     learned = rows.predictions if fit_to == "target" else rows.y
-    if fit_to in SOFT:
+    if fit_to in SOFT_FIT_TO:
         return tree.fit_counted(rows.B, learned, rows.weight, rows.n_rows, _soft_labels(rows, fit_to))
     if rows.n_rows is not None:
         return tree.fit_counted(rows.B, learned, rows.weight, rows.n_rows)
@@ -77,9 +77,10 @@ def fit_tree(tree: Any, rows: BinaryRows, fit_to: str, metadata: Mapping[str, An
     return tree.fit(rows.B, learned, **weights, **(metadata or {}))
 
 
-def _soft_labels(rows: BinaryRows, fit_to: str) -> SoftLabels | None:
+def _soft_labels(rows: BinaryRows, fit_to: str) -> SoftLabels:
     """Return the soft labels that a tree learns: the probabilities of the black box, or their mixture with the labels."""
-    if fit_to == "probability" or rows.soft is None:
+    assert rows.soft is not None  # resolve_fit_to refuses black boxes without probabilities
+    if fit_to == "probability":
         return rows.soft
     label, _ = pd.factorize(rows.y, sort=True)
     return rows.soft.mixed(label, rows.weight)

@@ -97,6 +97,7 @@ def data_document(
         "n_counterfactuals": numbers([_n_proven(inputs)])[0],
         "is_sample": getattr(inputs.discretizer, "row_sample_", None) is not None,
         "fit_to": inputs.classifier.fit_to_,
+        "learned": LEARNED[inputs.classifier.fit_to_],
         "cost": cost_in_words(inputs.classifier.tree_, inputs.classifier.fit_to_),
         "black_box": {
             "name": dict(given).get("Black box", printable(name)),

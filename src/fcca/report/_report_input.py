@@ -31,7 +31,7 @@ from fcca.tables import (
     without_special,
 )
 from fcca.thresholds import ThresholdTable
-from fcca.utils import SOFT, close_to, printable, type_in_words
+from fcca.utils import SOFT_FIT_TO, close_to, printable, type_in_words
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
@@ -150,8 +150,11 @@ class ReportInput:
 
     @cached_property
     def soft(self) -> SoftLabels | None:
-        """The class probabilities of the black box, as soft labels. None if the tree learned classes."""
-        if self.classifier.fit_to_ not in SOFT:
+        """The class probabilities of the black box, as soft labels. None if the tree learned classes.
+
+        They are not yet mixed with the labels; ``fit_tree`` does that.
+        """
+        if self.classifier.fit_to_ not in SOFT_FIT_TO:
             return None
         rows = EncodedRows(self.training.table, self.training.y, self.training.weight)
         found: SoftLabels | None = self.discretizer.soft_labels(rows)

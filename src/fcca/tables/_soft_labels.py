@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -84,8 +85,8 @@ class SoftLabels:
         """Mix probabilities with the labels of the same rows.
 
         The probabilities have one to four quarters of the mixture, so sums stay whole: the share
-        5,000 / (5,000 + training weight), rounded to quarters. The more rows there are, the better are leaves estimated from
-        their labels alone.
+        5,000 / (5,000 + training weight), rounded to quarters. With many rows, a leaf can be estimated well from its labels
+        alone.
 
         Parameters
         ----------
@@ -95,7 +96,9 @@ class SoftLabels:
             Weight of each row. None means 1.
         """
         each = np.ones(len(label)) if weight is None else weight
-        parts = max(1, round(PARTS * EVEN_ROWS / (EVEN_ROWS + float(each.sum()))))
+        total = float(f"{each.sum():.9g}")  # its last digits depend on the order of the rows
+        share = Fraction(max(1, round(PARTS * EVEN_ROWS / (EVEN_ROWS + total))), PARTS)
+        parts, whole = share.numerator, share.denominator
         mixture = parts * self.weight
-        mixture[np.arange(len(label)), label] += (PARTS - parts) * self.units * each
-        return replace(self, weight=mixture, units=PARTS * self.units)
+        mixture[np.arange(len(label)), label] += (whole - parts) * self.units * each
+        return replace(self, weight=mixture, units=whole * self.units)

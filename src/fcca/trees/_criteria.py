@@ -79,7 +79,7 @@ def default_leaf_price(criterion: str, n_classes: int, n_conditions: int, *, is_
     n_conditions : int
         Number of conditions that a node can test.
     is_soft : bool, default=False
-        Whether the tree learns soft labels, the class probabilities of a black box, instead of labels.
+        Whether the tree learns soft labels, such as the class probabilities of a black box, instead of labels.
     """
     split = np.log(max(2, n_conditions))
     prices = {

@@ -200,7 +200,7 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         n_rows : ndarray of shape (n_rows,), optional
             Number of equal rows that each row of X represents. None means one each.
         soft : SoftLabels, optional
-            Class probabilities of a black box that the tree learns instead of the labels.
+            Soft labels that the tree learns instead of the labels, such as the class probabilities of a black box.
 
         Returns
         -------

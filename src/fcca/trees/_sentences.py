@@ -37,7 +37,7 @@ def objective_in_words(tree: Any) -> str:
     cost = max(0.0, tree.objective_ - tree.regularization_ * tree.n_leaves_)
     leaves = f"{tree.n_leaves_} {'leaf' if tree.n_leaves_ == 1 else 'leaves'}"
     said, price, total = (amount_in_words(tree.criterion, value) for value in (cost, tree.regularization_, tree.objective_))
-    against = "" if tree.tree_.soft_weight is None else ", measured against the class probabilities that it learned"
+    against = "" if tree.tree_.soft_weight is None else ", measured against the soft labels that it learned"
     return f"cost {total} = {said} ({CRITERION_NAMES[tree.criterion]}{against}) + {leaves} × {price}"
 
 

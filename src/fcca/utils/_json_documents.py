@@ -17,8 +17,8 @@ Label = str | int | float | bool
 ITEMS_AT_MOST = 2_000_000
 LARGEST_WHOLE = 2**62
 #: Values of ``fit_to`` for trees that learn soft labels, and all values.
-SOFT = ("mixture", "probability")
-FIT_TO = ("labels", "target", *SOFT)
+SOFT_FIT_TO = ("mixture", "probability")
+FIT_TO = ("labels", "target", *SOFT_FIT_TO)
 SELECTION_FIT_TO = ("labels", "target")
 CUT = {"threshold": float, "cut": float, "below": float | None, "above": float | None}
 
