@@ -20,15 +20,30 @@ namespace fcca {
 
 class Reduction {
  public:
+  // A part of a reduced problem: a box, and what is dropped in it.
+  struct Part {
+    std::vector<std::int32_t> low, high;   // by feature: the box
+    std::vector<std::uint8_t> drops_cell;  // by cell
+    std::vector<std::uint8_t> drops_node;  // by node; only leaves are dropped
+  };
+
   // The rules between features refer to the cells of the whole ensemble. If there are such rules, cells are not merged. Throws
   // std::overflow_error if sets of cells make the reduced ensemble too large.
   void build(const Task& whole, double limit);
+  // Reduces a reduced problem without rules once more, to a part of it. False if a tree has no leaf left in this part.
+  bool build(const Task& whole, const Part& part, double limit);
 
   // The reduced problem. Its trees are those whose leads can still differ, and their values are leads.
   Task task;
 
   // The cells of the whole ensemble that the given cells stand for, by feature.
   const std::vector<std::int32_t>& original(const std::vector<std::int32_t>& cells);
+  // By tree: the tree of the whole ensemble. By cell: the first and the last of the cells that are merged.
+  const std::vector<std::int32_t>& tree() const { return tree_; }
+  // By node: whether it stands for dropped leaves of the part.
+  const std::vector<std::uint8_t>& is_dropped() const { return dropped_; }
+  const std::vector<std::int32_t>& first_merged() const { return first_merged_; }
+  const std::vector<std::int32_t>& last_merged() const { return last_merged_; }
 
  private:
   struct Visit {
@@ -46,17 +61,25 @@ class Reduction {
     Visit(std::int32_t node, double cost, std::int32_t moves) : node(node), cost(cost), moves(moves) {}
   };
 
+  void begin(const Task& whole, const Part* part, double limit);
+  bool contract_trees();
+  void round_needed(std::size_t rival);
+  void finish();
   void clip_box();
   double least_cost(std::size_t j, std::int32_t low, std::int32_t high) const;
-  std::int32_t contract(std::int32_t root);
+  std::int32_t contract(std::int32_t root, double least);
   bool moves(std::size_t j, std::int32_t low, std::int32_t high) const { return whole_->own[j] < low || high < whole_->own[j]; }
   bool enter(std::int32_t node, std::int32_t j, std::int32_t low, std::int32_t high, double rest, std::int32_t other_moves);
+  std::int32_t kept(std::int32_t side);
+  void add_node();
   std::int32_t add_leaf(std::int32_t node);
   std::int32_t add_test(std::int32_t j, std::int32_t cut, std::int32_t left, std::int32_t right);
   void remove_last_node();
   void merge_cells();
+  std::int32_t cheapest_kept(std::size_t j, std::int32_t low, std::int32_t high) const;
 
   const Task* whole_ = nullptr;
+  const Part* part_ = nullptr;  // null: everything
   double limit_ = 0;
   std::size_t most_nodes_ = 0;
   bool limits_moves_ = false;
@@ -70,7 +93,9 @@ class Reduction {
   std::vector<std::int64_t> roots_, first_cut_;
   std::vector<std::int32_t> feature_, cut_, left_, right_;
   std::vector<double> value_;
+  std::vector<std::uint8_t> dropped_;
   std::vector<std::vector<std::int32_t>> kept_cuts_;  // by feature
+  std::vector<std::int32_t> tree_, first_merged_, last_merged_;
   std::vector<std::int32_t> origin_;                  // by cell: its cheapest cell in the whole ensemble
   std::vector<std::int32_t> original_;
   Cells cells_{};
