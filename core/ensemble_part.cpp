@@ -9,6 +9,7 @@
 namespace fcca {
 
 namespace {
+// Share of the leaves at the last reduction.
 constexpr double worth_reducing = 0.6;
 }  // namespace
 

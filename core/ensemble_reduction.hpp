@@ -3,7 +3,7 @@
 // A leaf whose cheapest point costs the limit or more is in no cheaper change, so it is dropped. So is a leaf in which more features move
 // than a rule allows. A test is dropped if all leaves on one of its sides are dropped, or if both sides have the same leads. Cells that no remaining test separates are merged. A merged cell costs
 // what its cheapest cell costs. Every change that is cheaper than the limit has the same leads in the reduced ensemble and in the whole
-// one, up to rounding. Other changes may have other leads. All tests of the reduced ensemble have a cut. A set of cells that consists of
+// one, up to rounding. Other changes may have other leads. The needed lead is raised to the next sum of leads that exists. All tests of the reduced ensemble have a cut. A set of cells that consists of
 // several runs becomes several tests, and what is left of its sides is repeated.
 #pragma once
 
@@ -20,7 +20,8 @@ namespace fcca {
 
 class Reduction {
  public:
-  // A part of a reduced problem: a box, and what is dropped in it.
+  // A part of a reduced problem: a box, and the cells and leaves that the lower bound dropped in it. No cheaper counterfactual of the box
+  // is in them. Other points of the box may be, so the tests of dropped leaves stay if they have other leaves beside them.
   struct Part {
     std::vector<std::int32_t> low, high;   // by feature: the box
     std::vector<std::uint8_t> drops_cell;  // by cell
@@ -30,7 +31,8 @@ class Reduction {
   // The rules between features refer to the cells of the whole ensemble. If there are such rules, cells are not merged. Throws
   // std::overflow_error if sets of cells make the reduced ensemble too large.
   void build(const Task& whole, double limit);
-  // Reduces a reduced problem without rules once more, to a part of it. False if a tree has no leaf left in this part.
+  // Reduces a reduced problem without rules once more, to a part of it. False if a tree has no leaf left in this part. Then no point of the
+  // part is a counterfactual that costs less than the limit, because every point is in one leaf of each tree.
   bool build(const Task& whole, const Part& part, double limit);
 
   // The reduced problem. Its trees are those whose leads can still differ, and their values are leads.

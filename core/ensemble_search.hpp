@@ -62,7 +62,8 @@ class EnsembleSearch {
   void take(const std::vector<std::int32_t>& cells);
   void branch_and_bound();
   void choose_unit();
-  // A problem that is reduced once more than the one of the level before.
+
+  // A problem that is reduced once more than the one of the level before, and the search of its boxes.
   struct Level {
     Reduction reduction;
     Bound bound;
@@ -76,7 +77,7 @@ class EnsembleSearch {
   bool keep_rules();
   // Searches the box in the state of a level's bound.
   void descend(std::size_t level, std::size_t depth, double inherited);
-  // The same for a box whose bound is known: at a higher level, or by splitting it.
+  // The same for a box whose bound is known: on the next level, or by splitting it.
   void descend_reduced(std::size_t level, const Bound::Live& live, double node_bound);
   void split(std::size_t level, std::size_t depth, double node_bound, bool keeps_rules);
   void leave_open(double node_bound) { open_bound_ = std::min(open_bound_, node_bound * unit_); }
