@@ -35,6 +35,7 @@ void Bound::begin(const Task& task, double unit, Live& all) {
   task_ = &task, fixed_cost_ = task.fixed_cost / unit;
   boxes_.build(*task.ensemble);
   const std::size_t n_trees = task.ensemble->trees.n_trees, n_leaves = boxes_.n_leaves(), n_slots = boxes_.n_slots();
+  n_leaves_ = n_leaves;
   for (auto* by_tree : {&base_, &least_, &previous_least_}) by_tree->resize(n_trees);
   trial_leaf_.resize(n_trees);
   leaf_cost_.resize(n_leaves), lead_.resize(n_leaves * task.n_rivals);

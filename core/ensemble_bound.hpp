@@ -127,6 +127,7 @@ class Bound {
 
   const Task* task_ = nullptr;
   LeafBoxes boxes_;
+  std::size_t n_leaves_ = 0;          // without those that were dropped before the reduction
   std::vector<double> cost_;          // of the task, in units
   std::vector<double> nearest_cost_;  // by feature: cost of the cheapest cell of the box
   double fixed_cost_ = 0;             // of the features without cuts

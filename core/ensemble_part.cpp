@@ -9,12 +9,12 @@
 namespace fcca {
 
 namespace {
-// Share of the leaves at the last reduction.
+// Share of the leaves that were left at the last reduction.
 constexpr double worth_reducing = 0.6;
 }  // namespace
 
 bool Bound::is_worth_reducing(const Live& live) const {
-  return static_cast<double>(live.leaves.size()) < worth_reducing * static_cast<double>(boxes_.n_leaves());
+  return static_cast<double>(live.leaves.size()) < worth_reducing * static_cast<double>(n_leaves_);
 }
 
 void Bound::describe(const Live& live, Reduction::Part& part) const {
@@ -38,7 +38,7 @@ void Bound::begin(const Reduction& reduction, const Bound& whole, double unit, L
   begin(reduction.task, unit, all);
   state.multiplier = whole.state.multiplier;
   for (std::int32_t& leaf : all.leaves) {
-    if (reduction.is_dropped()[boxes_.leaf_node[leaf]] != 0) leaf = -1;
+    if (reduction.is_dropped()[boxes_.leaf_node[leaf]] != 0) leaf = -1, --n_leaves_;
   }
   for (std::size_t j = 0; j < task_->ensemble->cells.n_features; ++j) {
     const double* before = whole.state.own.data() + whole.first_cell(j);
