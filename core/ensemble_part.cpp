@@ -11,10 +11,12 @@ namespace fcca {
 namespace {
 // Share of the leaves that were left at the last reduction.
 constexpr double worth_reducing = 0.6;
+// Below this number of leaves, another reduction costs more than it saves.
+constexpr std::size_t few_leaves = 500;
 }  // namespace
 
 bool Bound::is_worth_reducing(const Live& live) const {
-  return static_cast<double>(live.leaves.size()) < worth_reducing * static_cast<double>(n_leaves_);
+  return n_leaves_ > few_leaves && static_cast<double>(live.leaves.size()) < worth_reducing * static_cast<double>(n_leaves_);
 }
 
 void Bound::describe(const Live& live, Reduction::Part& part) const {
