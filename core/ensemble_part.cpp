@@ -40,7 +40,7 @@ void Bound::begin(const Reduction& reduction, const Bound& whole, double unit, L
   begin(reduction.task, unit, all);
   state.multiplier = whole.state.multiplier;
   for (std::int32_t& leaf : all.leaves) {
-    if (reduction.is_dropped()[boxes_.leaf_node[leaf]] != 0) leaf = -1, --n_leaves_;
+    if (reduction.is_dropped(boxes_.leaf_node[leaf])) leaf = -1, --n_leaves_;
   }
   for (std::size_t j = 0; j < task_->ensemble->cells.n_features; ++j) {
     const double* before = whole.state.own.data() + whole.first_cell(j);

@@ -13,8 +13,6 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double same_step = 1e-7;
 // Without sets of cells, the reduced ensemble is not larger than the whole one.
 constexpr std::size_t most_nodes = 2'000'000;  // half a gigabyte, including the tables of the search
-// What is left of a side of a test, if it is not a node: no point that costs less than the limit, or only dropped leaves.
-constexpr std::int32_t nothing = -1, dropped = -2;
 }  // namespace
 
 void Reduction::build(const Task& whole, double limit) {
@@ -45,8 +43,8 @@ void Reduction::begin(const Task& whole, const Part* part, double limit) {
 }
 
 bool Reduction::contract_trees() {
-  roots_.clear(), tree_.clear(), value_.clear(), dropped_.clear();
-  for (auto* nodes : {&feature_, &cut_, &left_, &right_}) nodes->clear();
+  roots_.clear(), tree_.clear(), n_nodes_ = 0;
+  if (value_.size() < feature_.size() * task.n_rivals) value_.resize(feature_.size() * task.n_rivals);
   kept_cuts_.resize(whole_->ensemble->cells.n_features);
   for (auto& cuts : kept_cuts_) cuts.clear();
   double least = whole_->fixed_cost;
@@ -62,7 +60,7 @@ bool Reduction::contract_trees() {
     }
     // A single leaf: all cheaper changes have its leads.
     for (std::size_t r = 0; r < R; ++r) task.needed[r] -= value_[root * R + r];
-    remove_last_node();
+    --n_nodes_;
   }
   for (std::size_t r = 0; r < R; ++r) round_needed(r);
   return true;
@@ -71,7 +69,7 @@ bool Reduction::contract_trees() {
 // Raises the needed lead to the next sum of leads that exists. If the leads of every tree differ by multiples of a step, as in forests with
 // pure leaves, all sums differ by multiples of it. This is valid because no sum is between the needed lead and the raised one.
 void Reduction::round_needed(std::size_t rival) {
-  const std::size_t R = task.n_rivals, n_nodes = feature_.size();
+  const std::size_t R = task.n_rivals;
   if (roots_.empty()) return;
   // The nodes of a tree end with its root.
   auto for_each_difference = [&](auto visit) {
@@ -79,7 +77,7 @@ void Reduction::round_needed(std::size_t rival) {
     for (std::size_t tree = 0, node = 0; tree < roots_.size(); ++tree) {
       double first = infinity;
       for (; node <= static_cast<std::size_t>(roots_[tree]); ++node) {
-        if (feature_[node] >= 0 || dropped_[node] != 0) continue;
+        if (left_[node] != no_child) continue;
         const double lead = value_[node * R + rival];
         if (first == infinity) first = lead;
         else if (!visit(std::abs(lead - first))) return infinity;
@@ -89,7 +87,7 @@ void Reduction::round_needed(std::size_t rival) {
     return sum;
   };
   double step = infinity;
-  const double smallest = 1e6 * static_cast<double>(n_nodes) * task.slack[rival];
+  const double smallest = 1e6 * static_cast<double>(n_nodes_) * task.slack[rival];
   for_each_difference([&](double difference) {
     if (difference > smallest) step = std::min(step, difference);
     return true;
@@ -109,7 +107,7 @@ void Reduction::finish() {
     cells_ = whole_->ensemble->cells;
     task.cost = whole_->cost, task.own = whole_->own, task.low = box_low_, task.high = box_high_;
   }
-  const CellTrees reduced{roots_.size(), roots_.data(), feature_.size(), feature_.data(), cut_.data(), left_.data(), right_.data(), task.n_rivals, value_.data()};
+  const CellTrees reduced{roots_.size(), roots_.data(), n_nodes_, feature_.data(), cut_.data(), left_.data(), right_.data(), task.n_rivals, value_.data()};
   ensemble_.emplace(reduced, cells_);
   task.ensemble = &*ensemble_;
 }
@@ -202,42 +200,42 @@ std::int32_t Reduction::contract(std::int32_t root, double least) {
 // The node of a side of a test. The dropped leaves of a side become one.
 std::int32_t Reduction::kept(std::int32_t side) {
   if (side != dropped) return side;
-  add_node();
-  dropped_.back() = 1;
-  value_.resize(value_.size() + task.n_rivals);
-  return static_cast<std::int32_t>(feature_.size()) - 1;
+  const std::int32_t node = add_node(-1, 0, dropped, dropped);
+  std::fill_n(value_.begin() + static_cast<std::ptrdiff_t>(node * task.n_rivals), task.n_rivals, 0.0);
+  return node;
 }
 
-void Reduction::add_node() {
-  if (feature_.size() >= most_nodes_) throw std::overflow_error("too many nodes");
-  feature_.push_back(-1), cut_.push_back(0), left_.push_back(-1), right_.push_back(-1), dropped_.push_back(0);
+std::int32_t Reduction::add_node(std::int32_t j, std::int32_t cut, std::int32_t left, std::int32_t right) {
+  if (n_nodes_ == feature_.size()) make_room();
+  feature_[n_nodes_] = j, cut_[n_nodes_] = cut, left_[n_nodes_] = left, right_[n_nodes_] = right;
+  return static_cast<std::int32_t>(n_nodes_++);
+}
+
+void Reduction::make_room() {
+  if (n_nodes_ >= most_nodes_) throw std::overflow_error("too many nodes");
+  const std::size_t n = std::min(most_nodes_, 2 * n_nodes_ + 64);
+  value_.resize(n * task.n_rivals);
+  for (auto* nodes : {&cut_, &left_, &right_, &feature_}) nodes->resize(n);  // feature_ last: if memory runs out, no other array is shorter
 }
 
 std::int32_t Reduction::add_leaf(std::int32_t node) {
-  add_node();
+  const std::int32_t leaf = add_node(-1, 0, no_child, no_child);
   const double* value = whole_->ensemble->value_of(node);
-  for (const Lead& lead : whole_->lead) value_.push_back(lead.of(value));
-  return static_cast<std::int32_t>(feature_.size()) - 1;
+  double* leads = value_.data() + leaf * task.n_rivals;
+  for (const Lead& lead : whole_->lead) *leads++ = lead.of(value);
+  return leaf;
 }
 
 // Two leaves with the same leads become one. They are the last two nodes.
 std::int32_t Reduction::add_test(std::int32_t j, std::int32_t cut, std::int32_t left, std::int32_t right) {
   const std::size_t R = task.n_rivals;
   const double *left_leads = value_.data() + left * R, *right_leads = value_.data() + right * R;
-  if (feature_[left] < 0 && feature_[right] < 0 && dropped_[left] == 0 && dropped_[right] == 0 && std::equal(left_leads, left_leads + R, right_leads)) {
-    remove_last_node();
+  if (feature_[left] < 0 && feature_[right] < 0 && !is_dropped(left) && !is_dropped(right) && std::equal(left_leads, left_leads + R, right_leads)) {
+    --n_nodes_;
     return left;
   }
-  feature_.push_back(j), cut_.push_back(cut), left_.push_back(left), right_.push_back(right), dropped_.push_back(0);
-  value_.resize(value_.size() + R);
   kept_cuts_[j].push_back(cut);
-  return static_cast<std::int32_t>(feature_.size()) - 1;
-}
-
-void Reduction::remove_last_node() {
-  for (auto* nodes : {&feature_, &cut_, &left_, &right_}) nodes->pop_back();
-  dropped_.pop_back();
-  value_.resize(value_.size() - task.n_rivals);
+  return add_node(j, cut, left, right);
 }
 
 // The cheapest cell of a range that is not dropped. If all are dropped, the cheapest one. The own cell always counts, so that costs rise
@@ -280,7 +278,7 @@ void Reduction::merge_cells() {
     task.high[j] = n;
     first_cut_.push_back(first_cut_.back() + n);
   }
-  for (std::size_t node = 0; node < feature_.size(); ++node) {
+  for (std::size_t node = 0; node < n_nodes_; ++node) {
     if (feature_[node] < 0) continue;
     const std::vector<std::int32_t>& cuts = kept_cuts_[feature_[node]];
     cut_[node] = static_cast<std::int32_t>(std::lower_bound(cuts.begin(), cuts.end(), cut_[node]) - cuts.begin());
