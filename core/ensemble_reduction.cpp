@@ -11,6 +11,8 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 // Sums of leads that differ by less than this share of a step count as equal.
 constexpr double same_step = 1e-7;
+// A step is at least this many times the rounding error of a sum, so that rounding errors are far below same_step.
+constexpr double least_step = 1e8;
 // Without sets of cells, the reduced ensemble is not larger than the whole one.
 constexpr std::size_t most_nodes = 2'000'000;  // half a gigabyte, including the tables of the search
 }  // namespace
@@ -87,7 +89,7 @@ void Reduction::round_needed(std::size_t rival) {
     return sum;
   };
   double step = infinity;
-  const double smallest = 1e6 * static_cast<double>(n_nodes_) * task.slack[rival];
+  const double smallest = least_step * task.slack[rival];
   for_each_difference([&](double difference) {
     if (difference > smallest) step = std::min(step, difference);
     return true;
