@@ -32,9 +32,10 @@ double least_of(const double* begin, const double* end) {
 }  // namespace
 
 void Bound::begin(const Task& task, double unit, Live& all) {
-  task_ = &task;
+  task_ = &task, fixed_cost_ = task.fixed_cost / unit;
   boxes_.build(*task.ensemble);
   const std::size_t n_trees = task.ensemble->trees.n_trees, n_leaves = boxes_.n_leaves(), n_slots = boxes_.n_slots();
+  n_leaves_ = n_leaves;
   for (auto* by_tree : {&base_, &least_, &previous_least_}) by_tree->resize(n_trees);
   trial_leaf_.resize(n_trees);
   leaf_cost_.resize(n_leaves), lead_.resize(n_leaves * task.n_rivals);
@@ -49,7 +50,7 @@ void Bound::begin(const Task& task, double unit, Live& all) {
   state.message.assign(boxes_.n_segments(), 0.0);
   state.own = cost_;
   state.low = task.low, state.high = task.high;
-  state.fixed = 0;
+  state.fixed = task.fixed_cost / unit;
   state.multiplier.assign(task.n_rivals, 0.0);
   state.settled.assign(task.n_rivals, 0.0);
 
@@ -64,7 +65,7 @@ void Bound::begin(const Task& task, double unit, Live& all) {
 // than the limit minus these costs is in no counterfactual below the limit.
 bool Bound::clip_to_budget(double limit) {
   auto nearest = [&](std::size_t j) { return task_->cheapest(j, state.low[j], state.high[j], cost_.data() + first_cell(j)); };
-  double least = 0;
+  double least = fixed_cost_;
   nearest_cost_.resize(task_->ensemble->cells.n_features);
   for (const std::size_t j : movable()) least += nearest_cost_[j] = cost_[first_cell(j) + nearest(j)];
   limits_moves_ = task_->rules != nullptr && task_->rules->max_changes() > 0;

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "ensemble_reduction.hpp"
 #include "ensemble_start.hpp"
 #include "leaf_boxes.hpp"
 #include "parallel.hpp"
@@ -61,6 +62,12 @@ class Bound {
 
   // Sets state and all to the whole box of a reduced task. After this call, costs and limits are in units.
   void begin(const Task& task, double unit, Live& all);
+  // The same for a part of a problem that is reduced once more, with the messages and the multipliers of the whole.
+  void begin(const Reduction& reduction, const Bound& whole, double unit, Live& all);
+
+  // Whether so few leaves are left that it pays to reduce the box once more, and the part of the problem that is left in the box.
+  bool is_worth_reducing(const Live& live) const;
+  void describe(const Live& live, Reduction::Part& part) const;
 
   // Raises the bound of the box in state by the given number of passes, and shrinks the box. Lists the remaining trees, leaves and sides in
   // live. Returns true if no point of the box can cost less than limit. After the call, bound() is the best bound proven.
@@ -79,6 +86,7 @@ class Bound {
   State state;
 
  private:
+  void inherit_messages(const Reduction& reduction, const Bound& whole, std::size_t tree);
   bool clip_to_budget(double limit);
 
   // Lists in live the parent's trees, leaves and sides that are inside the box, and recomputes their costs. False if a tree has no leaf
@@ -119,8 +127,10 @@ class Bound {
 
   const Task* task_ = nullptr;
   LeafBoxes boxes_;
+  std::size_t n_leaves_ = 0;          // without those that were dropped before the reduction
   std::vector<double> cost_;          // of the task, in units
   std::vector<double> nearest_cost_;  // by feature: cost of the cheapest cell of the box
+  double fixed_cost_ = 0;             // of the features without cuts
   double budget_ = 0;                 // limit minus these costs
   bool limits_moves_ = false;
   std::int32_t moves_left_ = 0;       // allowed moves beyond those of all points of the box

@@ -28,6 +28,7 @@ EnsembleSearch::EnsembleSearch(const EnsembleModel& ensemble, const Limits& limi
     : ensemble_(ensemble), examples_(examples), side_rows_(side_rows), relative_gap_(relative_gap),
       tolerance_(std::max(relative_gap, proof_tolerance)), landings_(ensemble.cells, limits, cost), rules_(ensemble.cells, limits),
       scores_(ensemble.trees.n_outputs - side_rows.n) {
+  levels_.push_back(std::make_unique<Level>());
   task_.ensemble = &ensemble;
   task_.small_cost = std::max(1e-6 * (cost.lambda0 + cost.lambda1 + cost.lambda2), std::numeric_limits<double>::min());
 }
@@ -108,18 +109,18 @@ void EnsembleSearch::begin_from_examples(Incumbent& incumbent) {
 }
 
 void EnsembleSearch::reduce() {
-  reduction_.build(task_, enough(best_.cost));
+  reduction().build(task_, enough(best_.cost));
   reduced_for_ = best_.cost;
 }
 
 void EnsembleSearch::start_on_reduced(const std::vector<std::int32_t>& cells, Start::Measure measure) {
   Incumbent found{best_.cost, {}};
-  start_.run(reduction_.task, cells, measure, *stop_, found);
+  start_.run(reduction().task, cells, measure, *stop_, found);
   if (found.found()) take(found.cells);
 }
 
 void EnsembleSearch::take(const std::vector<std::int32_t>& cells) {
-  const std::vector<std::int32_t>& original = reduction_.original(cells);
+  const std::vector<std::int32_t>& original = reduction().original(cells);
   const double price = task_.cost_of(original.data());
   if (price < strictly_below(best_.cost) && is_reached(original)) best_.cost = price, best_.cells = original;
 }
@@ -142,11 +143,11 @@ double EnsembleSearch::improve(Incumbent& incumbent, const Stop& stop) {
 void EnsembleSearch::search_reduced() {
   if (best_.cost > 0) {
     reduce();
-    start_on_reduced(reduction_.task.own, Start::Measure::squared_gain);
+    start_on_reduced(reduction().task.own, Start::Measure::squared_gain);
   }
   while (best_.cost > 0 && !stopped_) {
     if (best_.cost < worth_reducing * reduced_for_) reduce();
-    if (reduction_.task.ensemble->trees.n_trees == 0) break;  // no cheaper change changes a lead
+    if (reduction().task.ensemble->trees.n_trees == 0) break;  // no cheaper change changes a lead
     restart_ = false;
     branch_and_bound();
     if (!restart_) break;
@@ -157,7 +158,7 @@ void EnsembleSearch::choose_unit() {
   unit_ = best_.cost;
   if (unit_ < infinity) return;
   unit_ = 0;
-  const Task& task = reduction_.task;
+  const Task& task = reduction().task;
   for (const std::size_t j : task.ensemble->movable) {
     double most = 0;
     for (std::int32_t cell = task.low[j]; cell <= task.high[j]; ++cell) {
@@ -169,78 +170,106 @@ void EnsembleSearch::choose_unit() {
 }
 
 void EnsembleSearch::branch_and_bound() {
-  const Task& task = reduction_.task;
+  const Task& task = reduction().task;
   choose_unit();
-  if (live_.empty()) live_.resize(2);
-  bound_.begin(task, unit_, live_[0]);
+  auto& [reduction, bound, live, saved] = *levels_[0];
+  if (live.empty()) live.resize(2);
+  bound.begin(task, unit_, live[0]);
   sums_.resize(task.n_rivals);
   task.add_leads(task.own.data(), sums_.data());
   for (std::size_t r = 0; r < task.n_rivals; ++r) {
     const double missing = task.needed[r] - sums_[r];
-    if (missing > 0) bound_.state.multiplier[r] = 1 / (missing * static_cast<double>(task.n_rivals));
+    if (missing > 0) bound.state.multiplier[r] = 1 / (missing * static_cast<double>(task.n_rivals));
   }
-  descend(0, 0.0);
+  descend(0, 0, 0.0);
 }
 
 bool EnsembleSearch::keep_rules() {
-  Bound::State& box = bound_.state;
+  Bound& bound = levels_[0]->bound;
+  Bound::State& box = bound.state;
   if (!rules_.shrink(box.low, box.high)) return false;
-  for (const std::size_t j : reduction_.task.ensemble->movable) {
-    if (!bound_.trim(j)) return false;
+  for (const std::size_t j : reduction().task.ensemble->movable) {
+    if (!bound.trim(j)) return false;
   }
   return true;
 }
 
+const std::vector<std::int32_t>& EnsembleSearch::original(std::size_t level, const std::vector<std::int32_t>& cells) {
+  const std::vector<std::int32_t>* found = &cells;
+  for (std::size_t i = level + 1; i-- > 0;) found = &levels_[i]->reduction.original(*found);
+  return *found;
+}
+
 // The search is exact because the children of a box partition it, its bound is valid, and its cheapest point has each feature in its
 // cheapest cell.
-void EnsembleSearch::descend(std::size_t depth, double inherited) {
-  ++nodes_;
-  if (live_.size() <= depth + 2) live_.resize(depth + 40);
+void EnsembleSearch::descend(std::size_t level, std::size_t depth, double inherited) {
+  auto& [reduction, bound, live, saved] = *levels_[level];
+  if (live.size() <= depth + 2) live.resize(depth + 40);
+  const bool root = level == 0 && depth == 0, was_bounded = level > 0 && depth == 0;
+  nodes_ += !was_bounded;
   if (rules_.any() && !keep_rules()) return;
-  const bool done = bound_.exhausted(live_[depth], live_[depth + 1], limit(), depth == 0 ? passes_at_root : passes_below, depth == 0, *stop_);
+  const int passes = root ? passes_at_root : was_bounded ? 0 : passes_below;
+  const bool done = bound.exhausted(live[depth], live[depth + 1], limit(), passes, root, *stop_);
   if (done || (rules_.any() && !keep_rules())) return;
-  const double node_bound = std::max(inherited, bound_.bound());
-  auto leave_open = [&] { open_bound_ = std::min(open_bound_, node_bound * unit_); };
+  const double node_bound = std::max(inherited, bound.bound());
   if (stop_->now()) {
     stopped_ = true;
-    return leave_open();
+    return leave_open(node_bound);
   }
-  const Task& task = reduction_.task;
-  const Bound::State& box = bound_.state;
-  nearest_ = task.own;
+  const Task& task = reduction.task;
+  const Bound::State& box = bound.state;
+  nearest_.assign(task.own.size(), 0);
   for (const std::size_t j : task.ensemble->movable) nearest_[j] = task.cheapest(j, box.low[j], box.high[j], task.costs_of(j));
-  const std::vector<std::int32_t>& original = reduction_.original(nearest_);
-  const bool keeps_rules = !rules_.any() || rules_.keeps(original.data());
-  if (keeps_rules && is_reached(original)) {
-    const double price = task_.cost_of(original.data());
-    if (price < strictly_below(best_.cost)) best_.cost = price, best_.cells = original;
+  const std::vector<std::int32_t>& nearest = original(level, nearest_);
+  const bool keeps_rules = !rules_.any() || rules_.keeps(nearest.data());
+  if (keeps_rules && is_reached(nearest)) {
+    const double price = task_.cost_of(nearest.data());
+    if (price < strictly_below(best_.cost)) best_.cost = price, best_.cells = nearest;
     restart_ = best_.cost < much_cheaper * unit_;
     return;
   }
-  if (depth == 0) {  // deeper, greedy runs cost more than they save
+  if (root) {  // deeper, greedy runs cost more than they save
     start_on_reduced(nearest_, Start::Measure::capped_gain);
     restart_ = best_.cost < worth_reducing * reduced_for_;
     if (restart_) return;
   }
+  if (!rules_.any() && bound.is_worth_reducing(live[depth + 1])) return descend_reduced(level, live[depth + 1], node_bound);
+  split(level, depth, node_bound, keeps_rules);
+}
+
+void EnsembleSearch::descend_reduced(std::size_t level, const Bound::Live& live, double node_bound) {
+  if (levels_.size() == level + 1) levels_.push_back(std::make_unique<Level>());
+  const auto& [whole, whole_bound, whole_live, whole_saved] = *levels_[level];
+  auto& [reduction, bound, parts, saved] = *levels_[level + 1];
+  if (parts.empty()) parts.resize(2);
+  whole_bound.describe(live, part_);
+  if (!reduction.build(whole.task, part_, enough(best_.cost))) return;
+  if (reduction.task.ensemble->trees.n_trees == 0) return;  // no cheaper change of this box changes a lead
+  bound.begin(reduction, whole_bound, unit_, parts[0]);
+  descend(level + 1, 0, node_bound);
+}
+
+void EnsembleSearch::split(std::size_t level, std::size_t depth, double node_bound, bool keeps_rules) {
+  auto& [reduction, bound, live, saved] = *levels_[level];
   Bound::Split split;
   if (!keeps_rules) {
-    const FeatureRules::Split by_rule = rules_.split(box.low, box.high, nearest_.data());
+    const FeatureRules::Split by_rule = rules_.split(bound.state.low, bound.state.high, nearest_.data());
     split = {by_rule.feature, by_rule.cell};
   }
-  if (split.feature < 0) split = bound_.split(live_[depth + 1]);
+  if (split.feature < 0) split = bound.split(live[depth + 1]);
   if (split.feature < 0) return;  // a single point, and no counterfactual
 
-  if (saved_.size() <= depth) saved_.resize(depth + 20);
-  saved_[depth] = bound_.state;
-  const bool far_is_low = task.own[split.feature] > split.cell;
+  if (saved.size() <= depth) saved.resize(depth + 20);
+  saved[depth] = bound.state;
+  const bool far_is_low = reduction.task.own[split.feature] > split.cell;
   for (const bool low_part : {far_is_low, !far_is_low}) {
-    if (low_part != far_is_low) bound_.state = saved_[depth];
-    if (low_part) bound_.state.high[split.feature] = split.cell;
-    else bound_.state.low[split.feature] = split.cell + 1;
-    if (bound_.trim(split.feature)) descend(depth + 1, node_bound);
+    if (low_part != far_is_low) bound.state = saved[depth];
+    if (low_part) bound.state.high[split.feature] = split.cell;
+    else bound.state.low[split.feature] = split.cell + 1;
+    if (bound.trim(split.feature)) descend(level, depth + 1, node_bound);
     if (restart_) return;
     if (stopped_) {
-      if (low_part == far_is_low) leave_open();  // the other part was not searched
+      if (low_part == far_is_low) leave_open(node_bound);  // the other part was not searched
       return;
     }
   }

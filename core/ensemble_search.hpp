@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -61,9 +62,25 @@ class EnsembleSearch {
   void take(const std::vector<std::int32_t>& cells);
   void branch_and_bound();
   void choose_unit();
+
+  // A problem that is reduced once more than the one of the level before, and the search of its boxes.
+  struct Level {
+    Reduction reduction;
+    Bound bound;
+    std::vector<Bound::Live> live;    // by depth
+    std::vector<Bound::State> saved;  // by depth
+  };
+  Reduction& reduction() { return levels_[0]->reduction; }
+  // The cells of the whole ensemble that the given cells of a level stand for.
+  const std::vector<std::int32_t>& original(std::size_t level, const std::vector<std::int32_t>& cells);
   // Removes cells that break the rules between features from the box; false if no point in it obeys the rules.
   bool keep_rules();
-  void descend(std::size_t depth, double inherited);
+  // Searches the box in the state of a level's bound.
+  void descend(std::size_t level, std::size_t depth, double inherited);
+  // The same for a box whose bound is known: on the next level, or by splitting it.
+  void descend_reduced(std::size_t level, const Bound::Live& live, double node_bound);
+  void split(std::size_t level, std::size_t depth, double node_bound, bool keeps_rules);
+  void leave_open(double node_bound) { open_bound_ = std::min(open_bound_, node_bound * unit_); }
   double limit() const;
   // Everything that is not searched costs at least this much, which is less than the cost by the relative gap or the proof tolerance.
   double enough(double cost) const { return cost * (1 - tolerance_); }
@@ -76,8 +93,6 @@ class EnsembleSearch {
   FeatureRules rules_;
   Task task_;
   Start start_;
-  Reduction reduction_;
-  Bound bound_;
   std::vector<double> scores_;
 
   // State of the running search.
@@ -88,8 +103,8 @@ class EnsembleSearch {
   bool stopped_ = false, restart_ = false;
   std::int64_t nodes_ = 0;
   const Stop* stop_ = nullptr;
-  std::vector<Bound::Live> live_;    // by depth
-  std::vector<Bound::State> saved_;  // by depth
+  std::vector<std::unique_ptr<Level>> levels_;  // the first one for the whole box
+  Reduction::Part part_;
   std::vector<std::int32_t> nearest_;
   std::vector<double> sums_;
 };

@@ -29,8 +29,9 @@ struct Task {
   std::vector<double> needed;  // by rival
   std::vector<double> slack;   // by rival: the largest rounding error of a sum of leads
   std::vector<double> cost;    // by cell; 0 for the own cell, infinite for cells that cannot be reached
+  double fixed_cost = 0;       // of the features without cuts
   double small_cost = 0;       // negligible compared with the cost of a usual move
-  std::vector<std::int32_t> own;        // by feature: the cell the point is in
+  std::vector<std::int32_t> own;        // by feature: the cell the point is in; before the first cell or after the last one if it is in none
   std::vector<std::int32_t> low, high;  // by feature: the cells that can be reached
   std::vector<std::uint8_t> uneven;     // by feature: whether the cost does not simply rise outwards from the own cell
   const FeatureRules* rules = nullptr;  // null: none

@@ -156,3 +156,48 @@ def test_no_set_is_below_a_ceiling_below_nothing(ceiling):
     _, cost, _, optimal, _ = _selection(passed, label, np.array([2, 2]), n_thresholds=1, ceiling=ceiling)
     assert optimal
     assert np.isnan(cost)
+
+
+def _two_scattered_sets(n_cells):
+    """An ensemble whose trees need every second cell of two columns, and the right side of a third column."""
+    cuts = [np.arange(1, n_cells) / n_cells] * 2 + [np.array([0.5])]
+    first_cut = np.append(0, np.cumsum([len(own) for own in cuts]))
+    nothing_seen = np.full(first_cut[-1] + 3, np.nan)
+    cell = {
+        "first_cut": first_cut.astype(np.int64),
+        "cuts": np.concatenate(cuts),
+        "smallest": nothing_seen,
+        "largest": nothing_seen.copy(),
+        "box_low": np.zeros(3),
+        "box_high": np.ones(3),
+        **dict.fromkeys(["closed", "kinds", "first_code", "code_cell"]),
+    }
+    # Left is inside the set. Scores of the first tree: -0.2 in both sets, -0.5 and -0.4 in one of them, -1 in none.
+    return {
+        "cells": cell,
+        "roots": np.array([0, 7], dtype=np.int64),
+        "feature": np.array([0, 1, 1, -1, -1, -1, -1, 2, -1, -1], dtype=np.int32),
+        "cut": np.zeros(10, dtype=np.int32),
+        "left": np.array([1, 3, 5, -1, -1, -1, -1, 8, -1, -1], dtype=np.int32),
+        "right": np.array([2, 4, 6, -1, -1, -1, -1, 9, -1, -1], dtype=np.int32),
+        "values": np.array([0, 0, 0, -0.2, -0.5, -0.4, -1, 0, 0, 0.3])[:, None],
+        "base": np.zeros(1),
+        "first_left": np.array([0, n_cells, n_cells, *[-1] * 7], dtype=np.int64),
+        "left_cells": np.tile(np.arange(n_cells, dtype=np.uint8) % 2, 2),
+    }
+
+
+@pytest.mark.parametrize(("n_cells", "bound"), [(40, 3.0), (4000, 0.0)])
+def test_a_row_that_needs_too_much_memory_ends_like_one_that_is_out_of_time(n_cells, bound):
+    model = _two_scattered_sets(n_cells)
+    X = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 0.0]])  # outside the sets, and in the last cells, which are in both
+    random = np.random.default_rng(0)
+    asked = {**questions(random, X, 2), "own_class": np.zeros(2, dtype=np.int32), "target": np.ones(2, dtype=np.int32)}
+    asked |= {"lambda0": 1.0, "lambda1": 0.0, "lambda2": 0.0, "time_limit": np.inf, "time_limit_per_row": np.inf}
+    rules = {**limits(random, 2, model["cells"], between=False), "low": None, "high": None}
+    rules |= {"frozen": None, "step": None, "origin": None, "weight": None}
+    more = {"side_least": np.zeros(0), "examples": np.zeros((0, 3), dtype=np.int32), "relative_gap": 0.0}
+    cost, lower, status, *_ = call("solve_ensemble", {**asked, **model, **more, "limits": rules})
+    assert cost.tolist() == [3.0, 1.0]
+    assert lower.tolist() == [bound, 1.0]
+    assert status.tolist() == [0 if bound else 2, 0]  # optimal, or found without a proof

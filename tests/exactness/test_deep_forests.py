@@ -6,9 +6,11 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 from exactness.checks import agree, assert_answers_hold, assert_lands_as_promised
 from exactness.ensemble_instances import (
@@ -130,3 +132,15 @@ def test_a_result_depends_on_its_row_alone(kind):
         mine = together.moves.point == i
         assert np.array_equal(alone.moves.feature, together.moves.feature[mine])
         assert np.array_equal(alone.moves.landing, together.moves.landing[mine])
+
+
+@pytest.mark.parametrize("estimator", [DecisionTreeClassifier(random_state=0), ExtraTreesClassifier(12, random_state=0)])
+def test_reducing_boxes_once_more_changes_no_cost(estimator):
+    # With rules between features, boxes are not reduced once more.
+    X, y = load_breast_cancer(return_X_y=True)
+    rows = np.random.default_rng(0).permutation(len(X))[:60]
+    explainer = CounterfactualExplainer(estimator.fit(X, y), X, time_limit_per_row=20)
+    often, once = (explainer.explain(X[rows], constraints=rules) for rules in ([], [MaxChanges(X.shape[1])]))
+    assert often.is_proven.all()
+    assert once.is_proven.all()
+    np.testing.assert_allclose(often.cost, once.cost, rtol=1e-9, atol=0)

@@ -236,7 +236,8 @@ class PlaceFinder:
         is the middle of the allowed interval. The middle is also used if the cell has no training values.
 
         If a rule defines a grid, the new value is the allowed grid value nearest to ``x0``. A missing or special value is
-        replaced as close to the median as possible. Cells without an allowed value get NaN.
+        replaced as close to the median as possible. Cells without an allowed value get NaN. Without a grid, closed cells get
+        NaN, too.
         """
         limits, missing = self.limits, bool(np.isnan(x0) or x0 in self.cells.special.get(j, ()))
         cuts = self.cells.cuts_of(j)
@@ -260,7 +261,10 @@ class PlaceFinder:
                 upwards = below >= x0
                 excluded = np.where(upwards, seen > last, seen < first)
                 seen = np.where(excluded, middle, np.where(upwards, np.maximum(seen, first), np.minimum(seen, last)))
-            landing = np.where(np.isnan(smallest), middle, seen)
+            is_empty = np.isnan(smallest)
+            landing = np.where(is_empty, middle, seen)
+            if self.cells.closed is not None:
+                landing[is_empty & self.cells.closed[mine]] = np.nan
         with np.errstate(invalid="ignore"):
             return np.where((first <= last) & (below < last), landing, np.nan)
 
