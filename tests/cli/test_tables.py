@@ -13,7 +13,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from command_line import FILES, check_refused, distill, explain, files_in, loans, table
-from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier, ThresholdTable
+from fcca import FCCAClassifier, FCCADiscretizer, ThresholdTable
 from fcca.cli._read_table import read_data
 from fcca.exceptions import InvalidInputError
 from fcca.tables import Columns, known_rows
@@ -183,7 +183,7 @@ def test_the_command_agrees_with_the_library(tmp_path, out):
     assert result.exit_code == 0, result.stderr
     X, y = data.drop(columns="label"), data["label"]
     forest = RandomForestClassifier(100, max_depth=4, random_state=0)
-    classifier = FCCAClassifier(FCCADiscretizer(forest), OptimalTreeClassifier(max_depth=3)).fit(X, y)
+    classifier = FCCAClassifier(FCCADiscretizer(forest)).fit(X, y)
     found = ThresholdTable.from_json((out / "thresholds.json").read_text(encoding="utf-8"))
     assert set(found.names()) == set(classifier.discretizer_.thresholds_.names())
     for line in classifier.rules():
